@@ -705,3 +705,51 @@ def test_classes_that_a_test_has_for_itself(tmp_path: Path, old: str, new: str, 
         text = text.replace('    device = torch.device("cpu")\n', "")
     root = application(tmp_path, test_shift=text)
     assert ("test_shift.py:TDL003" in found(root)) == is_found
+
+
+FOLLOWING = "import torch\n\ndef spread(x):\n    return x - torch.ones(3).cuda() * x.to(x.device).sum()\n"
+NOTHING_CHOSEN = "import torch\n\nprint(torch.ones(3).sum())\n\nif __name__ == '__main__':\n    print(3)\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(x):", "(x, device):"),
+        ("x - ", "x.to(args.device) - "),
+        ("import torch\n", "import torch\n\nplace = 'cuda' if torch.cuda.is_available() else 'cpu'\n"),
+    ],
+    ids=["a parameter", "an option", "a choice"],
+)
+def test_a_literal_beside_the_device_of_a_tensor(tmp_path: Path, old: str, new: str) -> None:
+    """Nobody is seen to call `spread`, which its README tells of; as long as nothing chooses, all is on one GPU."""
+    root = application(tmp_path, parts=FOLLOWING, main=NOTHING_CHOSEN)
+    (root / "README.md").write_text("`spread` is there for you.")
+    assert found(root) == []
+    (root / "parts.py").write_text(FOLLOWING.replace(old, new))
+    assert found(root) == ["parts.py:TDL012"]
+
+
+ON_CUDA = """import argparse
+import torch
+from loading import loaded
+
+def evaluate(net, batches, config):
+    for batch, mask in batches:
+        mask = 1 - torch.from_numpy(mask).type(torch.cuda.FloatTensor)
+        mask.to(config.device)
+        net(batch.to(config.device) * mask)
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cuda")
+    evaluate(torch.nn.Linear(3, 3), loaded(), parser.parse_args())
+"""
+
+
+def test_a_lost_move_of_what_is_on_cuda_already(tmp_path: Path) -> None:
+    """With one GPU the move would do nothing; that CUDA is named beside a device that was chosen is said."""
+    root = application(tmp_path, main=ON_CUDA)
+    assert found(root) == ["main.py:TDL012"]
+    text = (root / "main.py").read_text()
+    (root / "main.py").write_text(text.replace(".type(torch.cuda.FloatTensor)", ".float()"))
+    assert found(root) == ["main.py:TDL001"]

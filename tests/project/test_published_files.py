@@ -134,6 +134,12 @@ def test_a_file_that_is_downloaded_and_held_against_its_hash(tmp_path: Path, che
         ("'/home/anna/runs/net.pt'", []),
         ("MINE", []),
         (r"r'C:\Users\anna\net.pt'", []),
+        ("'X:/models/net.pt'", []),
+        ("os.path.join('X:/models', name)", []),
+        ("f'/home/anna/{name}.pt'", []),
+        ("'/home/anna/' + name", []),
+        ("os.path.join(name, '/home/anna/net.pt')", ["net.py"]),
+        ("'C:/models/net.pt'", ["net.py"]),
         ("'/data/home/net.pt'", ["net.py"]),
         ("'/home/net.pt'", ["net.py"]),
         ("MINE + name", ["net.py"]),
@@ -143,3 +149,18 @@ def test_a_whole_path_in_somebodys_home(tmp_path: Path, path: str, expected: lis
     """Others cannot read it as it stands: it is advice."""
     text = f"import torch\n\nMINE = '/Users/anna/net.pt'\n\ndef restore(net, name):\n    net.load(torch.load({path}))\n"
     assert reported(application(tmp_path, net=text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("other", "print(3)", []),
+        ("other", "import torch\n\ntorch.jit.script(net).save('vocoder.pt')", ["main.py"]),
+        ("other", "traced = torch.jit.trace(net.cuda(), x)", ["main.py"]),
+        ("other.ipynb", '{"cells": [{"cell_type": "code", "source": ["torch.jit.script(net).save(x)"]}]}', ["main.py"]),
+    ],
+    ids=["nothing", "scripts", "traces", "a notebook"],
+)
+def test_a_module_that_somebody_else_exported(tmp_path: Path, name: str, text: str, expected: list[str]) -> None:
+    main = "import sys\nimport torch\n\nnet = torch.jit.load(sys.argv[1]).to(sys.argv[2])\nprint(net(torch.ones(3)))\n"
+    assert reported(application(tmp_path, main=main, **{name: text})) == expected

@@ -79,6 +79,58 @@ def test_what_an_early_stopping_has_not_written(tmp_path: Path, old: str, new: s
     assert "experiment.py:TDL201" in found(root)
 
 
+KEEPING = STOPPING.replace("patience):", "patience, keep):").replace(
+    "self.patience, self.best", "self.keep, self.patience, self.best"
+).replace('path + "/" + "checkpoint.pth"', "self.keep").replace(", path)", ")")
+KEPT = """import os
+import torch
+from helper import place
+from stopping import EarlyStopping
+from torch import nn
+
+def run(args, name):
+    net = nn.Linear(3, 3).to(place())
+    kept = os.path.join(args.folder, name)
+    stopping = EarlyStopping(3, keep=kept)
+    for epoch in range(args.epochs):
+        loss = net(torch.ones(3, device=place())).sum().item()
+        stopping(loss, net)
+        if stopping.stop:
+            break
+    net.load_state_dict(torch.load(kept))
+    return net
+
+if __name__ == "__main__":
+    run(args, "first")
+"""
+
+
+@pytest.mark.parametrize("stopping", [KEEPING, ""], ids=["of the project", "of a library"])
+def test_what_an_object_writes_that_was_given_the_path(tmp_path: Path, stopping: str) -> None:
+    files = {"helper": ASKING, "main": KEPT, **({"stopping": stopping} if stopping else {})}
+    assert found(application(tmp_path, **files)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("keep=kept", 'keep="other.pt"'),
+        ("        stopping(loss, net)\n", ""),
+        ("    for epoch", "    if args.trains:\n      for epoch"),
+    ],
+    ids=["another path", "nobody calls it", "evaluated alone"],
+)
+def test_what_no_object_writes_that_was_given_the_path(tmp_path: Path, old: str, new: str) -> None:
+    text = KEPT.replace(old, new)
+    assert text != KEPT
+    assert "main.py:TDL201" in found(application(tmp_path, helper=ASKING, stopping=KEEPING, main=text))
+
+
+def test_what_is_not_known_to_save(tmp_path: Path) -> None:
+    text = KEPT.replace("EarlyStopping", "Monitor")
+    assert "main.py:TDL201" in found(application(tmp_path, helper=ASKING, main=text))
+
+
 ROUNDS = """import torch
 from helper import place
 from torch import nn

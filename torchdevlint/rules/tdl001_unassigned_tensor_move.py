@@ -50,7 +50,9 @@ for an expression that is more than the move.
 A receiver without evidence that it is a tensor is left alone: an untyped parameter that is only moved may as well be a
 module, or one of the batch containers that move in place (`BatchEncoding` of transformers, `Data` of PyTorch
 Geometric). A move inside an expression (`print(x.cuda())`) has a result that is used, and is not looked at. Nor is what
-only a `DataParallel` reads afterwards, which moves its inputs itself.
+only a `DataParallel` reads afterwards, which moves its inputs itself. In an application, which nothing installs, the
+finding is [advice](../advice.md) where the tensor is on CUDA by name already (`.type(torch.cuda.FloatTensor)`): with
+one GPU the move would do nothing.
 
 ## References
 - [torch.Tensor.to](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html): returns a tensor

@@ -63,7 +63,11 @@ on its ways to the place, or surely right on from there, be it in functions of o
 GPU, or if each calls `torch.cuda.set_device` first, the finding is *advice*: it is reported where TDL012 is selected
 (`extend-select = ["TDL012"]`), and the summary counts it. So is one in a file that nothing imports, runs or names; and
 one of many: where the file names CUDA in five places at least and in more than three for each device that it chooses,
-a change of this line alone helps nobody; so it is in an application of that kind where all is on the current GPU.
+a change of this line alone helps nobody; so it is in an application of that kind where all is on the current GPU. Where
+programs may be on another GPU (`--gpu 1`), it is so if each that comes to the place names CUDA in five places at least
+and in more than two for each device that it chooses. And beside the device of a tensor (`x.device`) it is advice where
+neither the file nor what leads to the place chooses a device: all tensors are on the current GPU then. What an
+application shows of itself is listed under [what is advice](../advice.md).
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current

@@ -17,34 +17,37 @@ torch.cuda.device_count() is 2`). `torch.jit.load` fails with `NotImplementedErr
 'aten::empty_strided' with arguments from the 'CUDA' backend`. Where the device does exist, the whole file is copied to
 it beside the model that is already there.
 
-Weights that are fetched from an address (`load_state_dict_from_url`, `load_url`) were nearly always saved from the
-CPU, as were files with the name of published weights: it has the hash that `torch.hub` checks
-(`resnet50-0676ba61.pth`), it is that of a model of a known size or of the data that weights are published for
-(`vgg16.pth`, `rgb_imagenet.pt`), or an address in a comment or text of the project ends in it, and nothing in the
-project writes such a file. Files of tests are written where the tests run, and a whole path in somebody's home is read
-by nobody else. All of these are *advice*: they are reported where TDL201 is selected (`extend-select = ["TDL201"]`),
-and not by default; the summary counts them.
+Weights that are fetched from an address (`load_state_dict_from_url`, `load_url`) were nearly always saved from the CPU,
+as were files with the name of published weights: it has the hash that `torch.hub` checks (`resnet50-0676ba61.pth`), it
+is that of a model of a known size or of the data that weights are published for (`vgg16.pth`, `rgb_imagenet.pt`), or an
+address in a comment or text of the project ends in it, and nothing in the project writes such a file. So is a module in
+TorchScript that no code of the project exports. Files of tests are written where the tests run, and a path that is
+written down with somebody's home, or with a further drive of a Windows machine (`X:/`), is read by nobody else. All of
+these are *advice*: they are reported where TDL201 is selected (`extend-select = ["TDL201"]`), and not by default; the
+summary counts them.
 
 So is a load in an application, which nothing installs, if each program that comes to it is at home with the file. A
 program is if it sends something to CUDA before the load, or surely right on from there unless it chooses a device
 itself, be it in functions and constructors of other files; if it has saved a file of that name before, as the best
-epoch is read again for the test, or reads a path that a call has given which saves files; and if it is a notebook that
-chooses no device. What no program imports or names is left over, and advice as well. So is what the code calls data (a
-table, a graph, a log), or what a function keeps to itself, if nothing is called after a model, and nothing uses it as
-one: such files are mostly written where data is prepared, on the CPU. It stays a finding where the project writes the
-file out of what it moves. A load is advice as well where all that is saved beside the file are models that were brought
-back to the CPU before (`net.cpu()`): by the same function, in the same folder, or by any in folders of that name
-(`runs/weights`). One program that can come to the load without CUDA, such as a demo, a test or an export that offers
-the CPU, is enough for a finding; but not where the application was written for CUDA: where the file, what leads to it
-and what these import name CUDA in five places at least, and in more than three for each device that they choose, and
-the file itself does not only choose.
+epoch is read again for the test, or reads a path that a call has given which saves files, or that an object was given
+which it has called on the way (an early stopping); and if it is a notebook that chooses no device. What no program
+imports or names is left over, and advice as well. So is what the code calls data (a table, a graph, a log), or what a
+function keeps to itself, if nothing is called after a model, and nothing uses it as one: such files are mostly written
+where data is prepared, on the CPU. It stays a finding where the project writes the file out of what it moves. A load is
+advice as well where all that is saved beside the file are models that were brought back to the CPU before
+(`net.cpu()`): by the same function, in the same folder, or by any in folders of that name (`runs/weights`). One program
+that can come to the load without CUDA, such as a demo, a test or an export that offers the CPU, is enough for a
+[finding](../advice.md); but not where the application was written for CUDA: where the file, what leads to it and what
+these import name CUDA in five places at least, and in more than three for each device that they choose, and the file
+itself does not only choose.
 
 Nothing is said where the program ends without CUDA whatever the file holds, since it moves something there right beside
 the load or on its only path, and uses no GPU by another number than 0. What is left of the cost there is a second copy
 of the weights on the GPU.
 
-In a program that runs one process a GPU this is an *error*: every rank puts its copy on GPU 0, whose memory fills up
-with as many copies as there are ranks.
+In a program that runs one process a GPU this is an *error* where each of them comes to the load, so not below `if rank
+== 0:` or before `mp.spawn`: every rank puts its copy on GPU 0, whose memory fills up with as many copies as there are
+ranks.
 
 ## Example
 ```python

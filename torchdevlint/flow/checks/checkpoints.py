@@ -9,13 +9,14 @@ from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.checks.named_data import is_called_data, is_moved
 from torchdevlint.flow.checks.packed_files import is_temporary
 from torchdevlint.flow.checks.prefixes import is_read_without_prefix, strips
-from torchdevlint.flow.checks.published_files import is_never_given, is_of_one_home, is_published
+from torchdevlint.flow.checks.published_files import is_exported_elsewhere, is_never_given, is_of_one_home, is_published
 from torchdevlint.flow.checks.writers import is_written_from_cpu, is_written_otherwise, name_of, own_file
 from torchdevlint.flow.events import FunctionReturned, ModuleMethodCalled
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.kinds.placed_loads import FROM_ADDRESSES, LOADS
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program, numbers_gpus
+from torchdevlint.flow.scope.each_rank import is_run_by_each_rank
 from torchdevlint.flow.scope.fed_loads import only_fed
 from torchdevlint.flow.scope.names import argument_names, dotted_path, has_stars, positional_names
 from torchdevlint.flow.state.arguments import Arguments
@@ -107,16 +108,22 @@ def _record_load(
             name,
             machine.text_of(node),
             _is_copied(machine, node),
-            bool(_RANK_WORDS & machine.words),
+            bool(_RANK_WORDS & machine.words) and is_run_by_each_rank(machine.tree, node),
             parameter,
             None if given is None else machine.span_of(given[0]),
             only_place,
-            name.rpartition(".")[2] in FROM_ADDRESSES or is_of_one_home(path) or is_published(frame, node, path),
+            _is_of_others(frame, node, name, path),
             frame.scope,
             _is_of_data(frame, node, path),
             machine.others is not None and is_brought_back(own_file(frame), machine.others.project, node),
         ),
     )
+
+
+def _is_of_others(frame: Frame, node: ast.Call, name: str, path: Value) -> bool:
+    """Whether what is loaded was published, or lies where nobody else can read it."""
+    is_fetched = name.rpartition(".")[2] in FROM_ADDRESSES or is_exported_elsewhere(frame, name)
+    return is_fetched or is_of_one_home(node, path) or is_published(frame, node, path)
 
 
 def _is_of_data(frame: Frame, node: ast.Call, path: Value) -> bool:

@@ -19,7 +19,7 @@ from torchdevlint.flow.run.arguments import evaluate_arguments
 from torchdevlint.flow.run.moves import method_device, to_device
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import Uses, bindings_in, uses_in
-from torchdevlint.flow.state.devices import LOADER, Device, Relation, on_cpu, relation
+from torchdevlint.flow.state.devices import LOADER, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import alternatives, element_of, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -83,6 +83,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
             call is node.value and _can_be_assigned(frame, node, receiver, state),
             target is not None and dead_moves.only_moves(frame, node, call, target, state),
             "" if whole is None else machine.text_of(whole.iter),
+            target is not None and _is_on_named_gpu(frame, receiver, target, state),
         ),
     )
 
@@ -119,6 +120,14 @@ def _is_there(frame: Frame, node: ast.expr, target: Device, state: State) -> boo
     return not on_cpu(target) and all(
         isinstance(each, Tensor) and relation(each.device, target) is Relation.AGREE for each in held
     )
+
+
+def _is_on_named_gpu(frame: Frame, node: ast.expr, target: Device, state: State) -> bool:
+    """Whether the tensor is on CUDA by name on all paths that come here, and the statement sends it to no CPU."""
+    held = [each for _, each in alternatives(frame.evaluate(node, state), state.conditions) if each != NONE]
+    named = [each for each in held if isinstance(each, Tensor) and each.device.name == "cuda"]
+    is_so = len(named) == len(held) and all(each.device.origin is Origin.LITERAL for each in named)
+    return bool(held) and is_so and not on_cpu(target)
 
 
 def _is_trial(frame: Frame, receiver: ast.expr, state: State) -> bool:

@@ -18,9 +18,9 @@ from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 _WORD = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _OF_DATA = frozenset(
     """
-    corpus cost data dataset dict edge graph history item label list location log loss metric pair point popular query
-    record result row sample sentence split stat statistic stats table target text token trajectory user vocab
-    vocabulary
+    corpus cost data dataset dict edge graph history item label list location log loss meta metadata metric pair
+    point popular query record result row sample sentence split stat statistic stats table target text token
+    trajectory user vocab vocabulary
     """.split()
 )
 _OF_MODELS = frozenset(

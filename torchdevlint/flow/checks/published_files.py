@@ -31,13 +31,16 @@ _OF_PUBLICATIONS = regex(
     r"[-_]?(?:v|b|x)?\d[^/]*\.(?:pth|pt|pkl|bin)$",
     re.IGNORECASE,
 )
-_OF_SOMEBODY = regex(r"(?:[A-Z]:)?[/\\]+(?:home|Users)[/\\]+[\w.-]+[/\\]")
+_OF_SOMEBODY = regex(r"(?:[A-Z]:)?[/\\]+(?:home|Users)[/\\]+[\w.-]+[/\\]|[D-Z]:[/\\]")
+"""A folder in a home, or on a further drive of somebody's Windows machine."""
 _ADDRESS = regex(r"https?://[^\s'\"`<>)]*/([\w.+-]+\.\w+)")
 _FETCHES = regex(r"download|urlretrieve|urlopen")
 _CHECKS = regex(r"sha1|sha256|sha512|md5|checksum")
 """What is called by a function that downloads a file, and by one that looks whether it is the published one."""
 _OF_TRAINING = (".ckpt", ".tar")
 """Suffixes of checkpoints that training writes, with the state of the optimizer, where it runs."""
+_EXPORTING = ("jit.script", "jit.trace", "jit.save", "to_torchscript")
+_EXPORTS = regex("|".join(map(re.escape, _EXPORTING)))
 _MOST_CALLS = 3
 """How many functions a path is followed through that hand it on."""
 
@@ -52,9 +55,35 @@ def is_published(frame: Frame, load: ast.Call, path: Value) -> bool:
     return bool(names) and all(_is_published(frame, each) for each in names)
 
 
-def is_of_one_home(path: Value) -> bool:
-    """Whether a whole path that is written down lies in somebody's home: nobody else can read it as it stands."""
-    return isinstance(path, Const) and isinstance(path.value, str) and _OF_SOMEBODY.match(path.value) is not None
+def is_of_one_home(load: ast.Call, path: Value) -> bool:
+    """Whether a path is written down, or begins, with somebody's home: nobody else can read it as it stands."""
+    text = path.value if isinstance(path, Const) else _beginning(load.args[0]) if load.args else None
+    return isinstance(text, str) and _OF_SOMEBODY.match(text) is not None
+
+
+def _beginning(node: ast.expr) -> object:
+    """The literal that a path begins with: of ``"a" + b``, ``f"a{b}"``, ``os.path.join("a", b)``."""
+    if isinstance(node, ast.BinOp):
+        return _beginning(node.left)
+    if isinstance(node, ast.JoinedStr):
+        return _beginning(node.values[0]) if node.values else None
+    if isinstance(node, ast.Call):
+        joins = last_name(node.func) in ("join", "Path", "str") and bool(node.args)
+        return _beginning(node.args[0]) if joins else None
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def is_exported_elsewhere(frame: Frame, name: str) -> bool:
+    """Whether a module in TorchScript is loaded that no code of the project exports: somebody else has published it.
+
+    Such modules are traced or scripted for others to run, and nearly always on the CPU.
+    """
+    others = frame.machine.others
+    if name != "torch.jit.load" or others is None or _EXPORTS.search(frame.machine.reading.source.text):
+        return False
+    project = others.project
+    notebooks = (each.text for path in project.notebooks() if (each := project.text_of(path)) is not None)
+    return all(project.saying((each,)) == () for each in _EXPORTING) and not any(map(_EXPORTS.search, notebooks))
 
 
 def is_never_given(frame: Frame, load: ast.Call) -> bool:

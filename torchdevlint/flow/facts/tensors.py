@@ -79,6 +79,8 @@ class DiscardedMove(Fact, frozen=True):
     assignable: bool = False
     harmless: bool = False
     part_of: str = ""
+    named: bool = False
+    """Whether the tensor is on CUDA by name already, and is sent to an accelerator: with one GPU nothing is lost."""
 
 
 class DeadLoopMove(Fact, frozen=True):

@@ -24,18 +24,19 @@ from torchdevlint.flow.programs.application import Application, has_part_in
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.cuda_habit import named_in
 from torchdevlint.flow.programs.cuda_libraries import imports_cuda_library
+from torchdevlint.flow.programs.dead_lines import DeadLines
 from torchdevlint.flow.programs.demands import Demands
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.given_paths import is_written_by_this_run
-from torchdevlint.flow.programs.gpu_choice import GpuChoice, gpu_choice
+from torchdevlint.flow.programs.gpu_choice import gpu_choice
 from torchdevlint.flow.programs.leading_names import names_on_the_way
 from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
 from torchdevlint.flow.programs.places import expression_at, first_holding
-from torchdevlint.flow.programs.unreached import LOADED_BY_NAME, Unreached
+from torchdevlint.flow.programs.unreached import LOADED_BY_NAME
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
-from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda, sets_current_gpu
+from torchdevlint.flow.scope.cuda_literals import is_of_tensor, names_cuda_alone, needs_cuda, sets_current_gpu
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import is_program
@@ -69,9 +70,14 @@ class Home:
         return replace(fact, at_home=True) if at_home else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
+        assert self._project is not None
         if isinstance(fact, _OF_MACHINES) and self._is_of_what_demands_cuda(fact):
             return not _is_of_ranks(fact)
-        if not self._is_known_where_it_runs:
+        if isinstance(fact, DiscardedMove) and fact.named:
+            return self._has_no_users
+        if isinstance(fact, IgnoresGivenDevice) and is_of_tensor(fact.given) and self._nobody_chooses(fact.at):
+            return True
+        if not (self._is_seen or self._stands_alone):
             return self._is_of_tensors_of_the_cpu(fact)
         if isinstance(fact, _OF_MACHINES) and self._is_of_cuda_libraries(fact.at):
             return not _is_of_ranks(fact)
@@ -85,7 +91,7 @@ class Home:
     def _literal_hurts_nobody(self, fact: IgnoresGivenDevice) -> bool:
         if self._is_file_for_cuda or self._is_for_cuda:
             return True
-        asked = fact.kind == "question" and self._leading.is_current_gpu
+        asked = fact.kind == "question" and self._application.leading.is_current_gpu
         is_there = asked or self._is_built_on_cuda(fact.at) or self._is_current_gpu_at(fact.at)
         return is_there or self._needs_cuda_at(fact.at)
 
@@ -111,18 +117,13 @@ class Home:
         is_literal = isinstance(fact, IgnoresGivenDevice)
         if own is None or not is_application(self._project) or not self._application.is_of_several:
             return False
-        if is_literal and not self._application.choice.is_current_gpu:
-            return False
-        return self._demands.are_made(own, fact.at.row, self._leading_to(fact.at)[2], not is_literal)
+        throughout = is_literal and not self._application.choice.is_current_gpu
+        return self._demands.are_made(own, fact.at.row, self._leading_to(fact.at)[2], not is_literal, throughout)
 
     @cached_property
     def _demands(self) -> Demands:
         assert self._project is not None
         return Demands(self._project)
-
-    @property
-    def _is_known_where_it_runs(self) -> bool:
-        return self._is_seen or self._stands_alone
 
     @property
     def _is_for_cuda(self) -> bool:
@@ -178,18 +179,27 @@ class Home:
     @cached_property
     def _is_seen(self) -> bool:
         """Whether all programs that come to the file are there, since it has no users elsewhere."""
-        if self._project is None or not self._application.is_run:
+        return self._application.is_run and self._has_no_users
+
+    @cached_property
+    def _has_no_users(self) -> bool:
+        """Whether nobody uses the project but by its own programs."""
+        return self._project is not None and (is_application(self._project) or not is_published(self._project))
+
+    def _nobody_chooses(self, at: Span) -> bool:
+        """Whether neither a file nor those that lead to a place of it choose a device, nor what such a program imports.
+
+        Then tensors are nowhere but on the current GPU. Where no program is seen to lead there, what is imported may
+        choose for other places.
+        """
+        _, _, programs, files = self._leading_to(at)
+        own = self._own()
+        if own is None or not self._has_no_users or not self._application.is_of_several:
             return False
-        return is_application(self._project) or not is_published(self._project)
-
-    @cached_property
-    def _leading(self) -> GpuChoice:
-        return self._application.leading
-
-    @cached_property
-    def _unreached(self) -> Unreached:
-        assert self._project is not None
-        return Unreached(self._tree, self._project, self._callers)
+        held = [own, *files]
+        if gpu_choice(each.source.text for each in held).chooses or (programs and self._application.choice.chooses):
+            return False
+        return self._project is not None and all(names_cuda_alone(each, self._project) for each in held)
 
     def _is_of_cuda_libraries(self, at: Span) -> bool:
         """Whether each program that comes to a place imports what is for CUDA alone, and all is on the current GPU."""
@@ -206,7 +216,7 @@ class Home:
 
     def _ends_before(self, at: Span) -> bool:
         """Whether each program that comes to a place ends in an error before it or right after, on every machine."""
-        if not self._is_known_where_it_runs:
+        if not (self._is_seen or self._stands_alone):
             return False
         place, names, programs, _ = self._leading_to(at)
         if place is not None and self._is_so_within(self._ending, place):
@@ -246,11 +256,11 @@ class Home:
         """
         assert self._project is not None
         place, names, programs, _ = self._leading_to(at)
-        if self._project.path.endswith(NOTEBOOK) and not self._leading.chooses:
+        if self._project.path.endswith(NOTEBOOK) and not self._application.leading.chooses:
             return True
         if not isinstance(place, ast.Call):
             return False
-        chooses = self._leading.chooses
+        chooses = self._application.leading.chooses
         if self._is_so_within(self._needing_before if chooses else self._needing, place):
             return True
         writes = Ways(self._project, partial(writes_what_is_read, self._project.path, self._tree, place), loosely=True)
@@ -296,23 +306,13 @@ class Home:
         return place, names_on_the_way(files, place), programs, files
 
     def _is_dead(self, line: int) -> bool:
-        """Whether a line is in a definition that no program comes to.
-
-        Where it is not seen how the file is imported, only what no text of the project says is surely dead, and what
-        ends at its imports; and only if there are programs: otherwise the project is for others.
-        """
-        if self._is_seen:
-            return self._is_gone or self._unreached.holds(line) or self._application.mentions.is_never_read(line)
-        if self._project is None or not (is_application(self._project) or not is_published(self._project)):
-            return False
-        if not self._application.is_of_several or self._project.saying(("__main__",)) == ():
-            return False
-        return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
+        """Whether a line is in what no program of a project without other users comes to."""
+        return self._has_no_users and self._dead_lines.hold(line, is_seen=self._is_seen)
 
     @cached_property
-    def _is_gone(self) -> bool:
-        """Whether the file ends at its imports, or at those of what it imports."""
-        return (own := self._own()) is not None and self._callers.ends_at_imports(own)
+    def _dead_lines(self) -> DeadLines:
+        assert self._project is not None
+        return DeadLines(self._own(), self._project, self._callers, self._application)
 
     @cached_property
     def _is_left_over(self) -> bool:

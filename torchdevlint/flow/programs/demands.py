@@ -25,6 +25,8 @@ from torchdevlint.source.nodes import once_a_node
 
 _MOST_FILES = 120
 """Where a program imports more files of its project, nothing is known of it."""
+_FEWEST, _FOR_EACH_CHOSEN = 5, 2
+"""A program names CUDA throughout by so many places, and if they are more than so many for each that was chosen."""
 _ASKED, _OPEN, _SURE = range(3)
 """What a test for a device decides, what another one does or a later call, and what is run whenever its function is."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -50,6 +52,11 @@ class Demanded(Struct, frozen=True):
         """Whether CUDA is demanded, and not in one function alone; what was chosen must not be of more weight."""
         return self.chosen < self.cuda and any(each != apart for each in self.functions)
 
+    @property
+    def is_throughout(self) -> bool:
+        """Whether so many places send something to CUDA that one of them is no matter, whichever GPU is chosen."""
+        return self.cuda >= _FEWEST and self.cuda > _FOR_EACH_CHOSEN * self.chosen
+
 
 class Demands:
     """What programs of one project demand; names decide which code they come to."""
@@ -65,10 +72,13 @@ class Demands:
             self._known[key] = self._demanded(program, name)
         return self._known[key]
 
-    def are_made(self, own: ModuleFile, line: int, programs: list[ModuleFile], everywhere: bool) -> bool:
+    def are_made(
+        self, own: ModuleFile, line: int, programs: list[ModuleFile], everywhere: bool, throughout: bool = False
+    ) -> bool:
         """Whether the `programs` that come to a line of a file demand CUDA all, or whoever uses the code there does.
 
-        What the function around the line demands counts if it is asked for `everywhere`.
+        What the function around the line demands counts if it is asked for `everywhere`. Where they may run on another
+        GPU than the current one, they have to name CUDA `throughout`.
         """
         around = [each for each in own.tree.body if holds(each, line)]
         inner = [each for outer in around for each in getattr(outer, "body", ()) if holds(each, line)]
@@ -77,7 +87,7 @@ class Demands:
         made = [self.of(each) for each in programs]
         if not programs and around and isinstance(around[0], _DEFINITIONS) and not any(map(is_of_class, functions)):
             made = [self.of(own, around[0].name)]
-        return bool(made) and all(each.is_made(apart) for each in made)
+        return bool(made) and all(each.is_made(apart) and (each.is_throughout or not throughout) for each in made)
 
     def _demanded(self, program: ModuleFile, name: str) -> Demanded:
         files = self._with_imported(program)

@@ -1,17 +1,25 @@
-"""Whether a load reads a path that a call has given which saves files: ``path = train()`` and ``torch.load(path)``."""
+"""Whether a load reads a path that a call has given, or was given, which saves files.
+
+``path = train()`` and ``torch.load(path)``, ``stopping = EarlyStopping(path)``, ``stopping(loss, net)`` and the same.
+"""
 
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from torchdevlint.flow.checks.file_names import scopes_of
 from torchdevlint.flow.checks.saved_names import values_in
 from torchdevlint.flow.checks.written_before import is_written_around
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
+from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import is_below
+
+_SAVING = regex(r"(?i)early_?stop|check_?point|saver")
 
 
 def is_written_by_this_run(own: ModuleFile, project: Project, load: ast.Call) -> bool:
@@ -21,12 +29,44 @@ def is_written_by_this_run(own: ModuleFile, project: Project, load: ast.Call) ->
     """
     if is_written_around(own.path, own.tree, load, Scope(own, project)):
         return True
-    call = _giving(scopes_of(own.tree, load)[0], load.args[0]) if load.args else None
-    return call is not None and Ways(project, _saves, loosely=True).is_so_in_call(own, call)
+    if not load.args:
+        return False
+    saving = Ways(project, _saves, loosely=True)
+    call = _giving(scopes_of(own.tree, load)[0], load.args[0])
+    if call is not None and saving.is_so_in_call(own, call):
+        return True
+    return Ways(project, partial(_saves_there, own, load, saving), loosely=True).is_so_within(own, load)
 
 
 def _saves(scope: Scope, call: ast.Call) -> bool:
     return dotted_path(call.func) == "torch.save"
+
+
+def _saves_there(own: ModuleFile, load: ast.Call, saving: Ways, scope: Scope, call: ast.Call) -> bool:
+    """Whether a call beside a load saves files, and is given the path that is read, or is one of an object that was.
+
+    An object that only its name tells to save is believed: what it is of is not in the project.
+    """
+    function = scopes_of(own.tree, load)[0]
+    if scope.file.tree is not own.tree or not is_below(call, function):
+        return False
+    made = _giving(function, call.func)
+    for each in (call, made):
+        if each is not None and each is not load and _is_given(each, load.args[0], call.func):
+            return saving.is_so_in_call(own, call) or (each is made and _is_called_after_saving(made))
+    return False
+
+
+def _is_given(call: ast.Call, path: ast.expr, callee: ast.expr) -> bool:
+    """Whether a call is given a path by its name, or the path is an attribute of what it made."""
+    wanted = dotted_path(path)
+    given = (dotted_path(each) for each in (*call.args, *(keyword.value for keyword in call.keywords)))
+    held = isinstance(path, ast.Attribute) and dotted_path(path.value) == first_name(dotted_path(callee) or "")
+    return wanted is not None and (wanted in given or held)
+
+
+def _is_called_after_saving(made: ast.Call) -> bool:
+    return _SAVING.search(last_name(made.func)) is not None
 
 
 def _giving(scope: ast.AST, path: ast.expr) -> ast.Call | None:

@@ -244,7 +244,8 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
             return found
         held = [each for _, each in value.items]
         of_data = value.closed and held and all(isinstance(each, (Seq, Const, Func)) for each in held)
-        return join_all(held if of_data else [*held, value.element])
+        joined = join_all(held if of_data or value.closed else [*held, value.element])
+        return UNKNOWN if isinstance(joined, Choice) and not of_data else joined
     if isinstance(value, Library) and value.module:
         return item_of(value, isinstance(node.slice, ast.Slice), index)
     if isinstance(value, Library):

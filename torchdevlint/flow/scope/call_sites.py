@@ -61,7 +61,7 @@ def call_sites(tree: ast.Module, function: Function, project: Project) -> list[C
         return []
     found = []
     for each in (tree, *_trees(project, paths)):
-        sites = _sites_in(each, name)
+        sites = sites_in(each, name)
         if sites is None:
             return []
         found += sites
@@ -70,7 +70,7 @@ def call_sites(tree: ast.Module, function: Function, project: Project) -> list[C
 
 def own_call_sites(tree: ast.Module, function: Function) -> list[CallSite]:
     """The calls of a function of the top level in its own file; none where its name is read for something else."""
-    return _sites_in(tree, function.name) or []
+    return sites_in(tree, function.name) or []
 
 
 def gets_batches(tree: ast.Module, function: Function, name: str) -> bool:
@@ -95,7 +95,7 @@ def _bound_by(loop: ast.For) -> set[str]:
     return {each.id for each in inside(loop.target) if isinstance(each, ast.Name)}
 
 
-def _sites_in(tree: ast.Module, name: str) -> list[CallSite] | None:
+def sites_in(tree: ast.Module, name: str) -> list[CallSite] | None:
     """The calls of a name in one file; None where it is read for something else there."""
     calls = _called_by_name(tree).get(name, [])
     return None if _is_read_otherwise(tree, name, len(calls)) else [CallSite(tree, call) for call in calls]

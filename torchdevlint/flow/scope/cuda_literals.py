@@ -111,6 +111,13 @@ def is_settled(place: ast.expr) -> bool:
     return follows or is_dtype_name(path) or last == "dtype"
 
 
+def is_of_tensor(place: str) -> bool:
+    """Whether a place, as it is written, is that of something at hand: ``x.device``, which nobody has chosen there."""
+    first, *rest = place.split(".")
+    is_path = first.isidentifier() and all(map(str.isidentifier, rest))
+    return is_path and rest[-1:] == ["device"] and first not in _TOLD
+
+
 def is_cuda(scope: Text, node: ast.expr, hops: int = _MOST_HOPS) -> bool:
     """Whether an expression surely names CUDA: a text, a device made of one, a name that holds nothing else."""
     if hops == 0:

@@ -1,0 +1,87 @@
+"""Loads of programs with one process a GPU: an error where each of them reads the file to the first GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_writers import lint
+from torchdevlint.model import Severity
+from torchdevlint.project import tree
+
+SPAWNING = """import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def net_of(args):
+    return torch.nn.Linear(args.width, 3)
+
+def check(args):
+    print("nothing to check")
+
+def worker(rank, args):
+    dist.init_process_group("nccl", rank=rank, world_size=args.gpus)
+    net = restored(net_of(args), args, rank)
+    net.to("cuda" if args.gpus else "cpu")
+
+def restored(net, args, rank):
+    if args.resumes:
+        net.load_state_dict(torch.load(args.path))
+    return net
+
+def main(args):
+    check(args)
+    mp.spawn(worker, args=(args,), nprocs=args.gpus)
+"""
+LOAD = "        net.load_state_dict(torch.load(args.path))\n"
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tree.forget()
+
+
+def severities(root: Path, text: str) -> list[Severity]:
+    (root / "main.py").write_text(text)
+    return [each.severity for each in lint(root).diagnostics if each.code == "TDL201"]
+
+
+def test_what_each_process_reads(tmp_path: Path) -> None:
+    assert severities(tmp_path, SPAWNING) == [Severity.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("if args.resumes", "if rank == 0 and args.resumes", id="the first process alone"),
+        pytest.param("if args.resumes", "if dist.get_rank() == 0", id="the first one by a call"),
+        pytest.param("if args.resumes", "if not rank", id="no number but 0"),
+        pytest.param("if args.resumes", "if is_main_process()", id="the main process"),
+        pytest.param("world_size=args.gpus", "world_size=1", id="a group of one"),
+    ],
+)
+def test_what_one_process_reads(tmp_path: Path, old: str, new: str) -> None:
+    assert old in SPAWNING
+    assert severities(tmp_path, SPAWNING.replace(old, new)) == [Severity.WARNING]
+
+
+def test_what_is_read_before_there_are_processes(tmp_path: Path) -> None:
+    before = SPAWNING.replace(LOAD, "        pass\n").replace(
+        '    print("nothing to check")\n', "    return torch.load(args.path)\n"
+    )
+    assert severities(tmp_path, before) == [Severity.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("if args.resumes", "if rank == 1", id="another process"),
+        pytest.param("if args.resumes", "if rank == 0 or args.resumes", id="others too"),
+        pytest.param("mp.spawn(worker", "mp.spawn(args.worker", id="what is started is not known"),
+    ],
+)
+def test_what_several_processes_read(tmp_path: Path, old: str, new: str) -> None:
+    assert old in SPAWNING
+    assert severities(tmp_path, SPAWNING.replace(old, new)) == [Severity.ERROR]

@@ -1,0 +1,54 @@
+"""Lines of an application that no program of it comes to: in what nothing names, in arms that no call turns on."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from torchdevlint.flow.programs.application import Application
+from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.options_off import OptionsOff
+from torchdevlint.flow.programs.unreached import Unreached
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+
+
+class DeadLines:
+    """The lines of one file of a project that has no users but its own programs."""
+
+    def __init__(self, own: ModuleFile | None, project: Project, callers: Callers, application: Application) -> None:
+        self._own = own
+        self._project = project
+        self._callers = callers
+        self._application = application
+
+    def hold(self, line: int, *, is_seen: bool) -> bool:
+        """Whether no program comes to a line.
+
+        Where it is not seen how the file is imported, only what no text of the project says is surely dead, and what
+        ends at its imports; and only if there are programs: otherwise the project is for others.
+        """
+        if is_seen:
+            return self._is_gone or self._is_unread(line) or self._is_off(line)
+        if not self._application.is_of_several or self._project.saying(("__main__",)) == ():
+            return False
+        return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
+
+    def _is_unread(self, line: int) -> bool:
+        is_unreached = self._unreached is not None and self._unreached.holds(line)
+        return is_unreached or self._application.mentions.is_never_read(line)
+
+    def _is_off(self, line: int) -> bool:
+        return self._options_off is not None and self._options_off.hold(line)
+
+    @cached_property
+    def _is_gone(self) -> bool:
+        """Whether the file ends at its imports, or at those of what it imports."""
+        return self._own is not None and self._callers.ends_at_imports(self._own)
+
+    @cached_property
+    def _unreached(self) -> Unreached | None:
+        return None if self._own is None else Unreached(self._own.tree, self._project, self._callers)
+
+    @cached_property
+    def _options_off(self) -> OptionsOff | None:
+        return None if self._own is None else OptionsOff(self._own, self._project)

@@ -1,0 +1,256 @@
+"""Arms of tests that nothing in an application takes: ``if debug:``, where each call leaves `debug` as False.
+
+What a parameter may be is what the calls by the name of its function give it, or else its default, and an attribute is
+what its ``__init__`` makes of one. A call of the top level of a program is a setting, which its user may change.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.programs.places import holds
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.call_sites import Function, argument_of, sites_in
+from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.names import argument_names, given_by_default, has_stars, last_name
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.notebook import NOTEBOOK
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MOST_FILES = 40
+_MOST_HOPS = 4
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_COMPARED: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
+    ast.Eq: operator.eq,
+    ast.Is: lambda left, right: left is right,
+    ast.NotEq: operator.ne,
+    ast.IsNot: lambda left, right: left is not right,
+    ast.Lt: operator.lt,  # type: ignore[dict-item]
+    ast.LtE: operator.le,  # type: ignore[dict-item]
+    ast.Gt: operator.gt,  # type: ignore[dict-item]
+    ast.GtE: operator.ge,  # type: ignore[dict-item]
+}
+_Place = tuple[ModuleFile, Function, "ast.ClassDef | None"]
+"""A function, the file that it stands in, and the class that it is a method of."""
+_Values = frozenset[object]
+
+
+class OptionsOff:
+    """The options of the functions of one file that nothing in its project turns on."""
+
+    def __init__(self, own: ModuleFile, project: Project) -> None:
+        self._own = own
+        self._project = project
+        self._sites: dict[tuple[str, str], list[tuple[ModuleFile, ast.Call]] | None] = {}
+
+    def hold(self, line: int) -> bool:
+        """Whether a line is in an arm that no call of its function, as far as they are in the project, comes to.
+
+        So is what is only called, or built, in such arms.
+        """
+        return not self._project.path.endswith(NOTEBOOK) and self._is_off(self._own, line, _MOST_HOPS)
+
+    def _is_off(self, file: ModuleFile, line: int, hops: int) -> bool:
+        if hops == 0:
+            return False
+        around = _around(file, line)
+        for place in around:
+            for test, outcome in _asked_before(place[1].body, line):
+                if self._truth(test, place, hops) is (not outcome):
+                    return True
+        names = {_called_by(function, owner) for _, function, owner in around[-1:]}
+        names.update(owner.name for _, _, owner in around[-1:] if owner is not None)
+        return any(self._is_only_called_off(file.path, each, hops - 1) for each in sorted(filter(None, names)))
+
+    def _is_only_called_off(self, home: str, name: str, hops: int) -> bool:
+        """Whether there are calls of a name, all of them in arms that nothing takes."""
+        sites = self._calls(home, name)
+        return bool(sites) and all(self._is_off(file, call.lineno, hops) for file, call in sites or ())
+
+    def _truth(self, test: ast.expr, place: _Place, hops: int) -> bool | None:
+        """How a test comes out on all calls; None where that is not known, or depends on the call."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            found = self._truth(test.operand, place, hops)
+            return None if found is None else not found
+        if isinstance(test, ast.BoolOp):
+            ends = isinstance(test.op, ast.Or)
+            each = [self._truth(value, place, hops) for value in test.values]
+            return ends if ends in each else None if None in each else not ends
+        if isinstance(test, ast.Compare):
+            return self._compared(test, place, hops)
+        return _agreed(self._values(test, place, hops), bool)
+
+    def _compared(self, test: ast.Compare, place: _Place, hops: int) -> bool | None:
+        compare, right = _COMPARED.get(type(test.ops[0])), test.comparators[0]
+        if len(test.ops) > 1 or compare is None or not isinstance(right, ast.Constant):
+            return None
+        try:
+            return _agreed(self._values(test.left, place, hops), lambda left: compare(left, right.value))
+        except TypeError:
+            return None
+
+    def _values(self, node: ast.expr, place: _Place, hops: int) -> _Values | None:
+        """All literals that an expression may be; None where it may be something else."""
+        _, function, owner = place
+        if isinstance(node, ast.Constant):
+            return frozenset({node.value})
+        if isinstance(node, ast.Name) and node.id in argument_names(function):
+            return self._given(node.id, place, hops) if hops and not _is_bound_in(function, node.id) else None
+        if owner is not None and isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            return self._kept(node.attr, place, hops) if hops and node.value.id == "self" else None
+        return None
+
+    def _kept(self, name: str, place: _Place, hops: int) -> _Values | None:
+        """What an attribute holds that only ``__init__`` sets, once, and nothing else in the project sets or says."""
+        file, _, owner = place
+        init = next((each for each in getattr(owner, "body", ()) if getattr(each, "name", "") == "__init__"), None)
+        if not isinstance(init, _FUNCTIONS):
+            return None
+        values = values_by_path(init).get(f"self.{name}", [])
+        files = self._files(name)
+        if len(values) != 1 or files is None or sum(_sets(each.tree, name) for each in files) != 1:
+            return None
+        return self._values(values[0], (file, init, owner), hops - 1)
+
+    def _given(self, name: str, place: _Place, hops: int) -> _Values | None:
+        """What all calls of a function give a parameter."""
+        file, function, owner = place
+        called = _called_by(function, owner)
+        sites = self._calls(file.path, called) if called is not None else None
+        default = dict(given_by_default(function.args)).get(name)
+        found: set[object] = set()
+        for site, call in sites or ():
+            given = argument_of(call, function, name, is_bound=_is_bound(function, owner)) or default
+            around = place if given is default else next(iter(_around(site, call.lineno)), None)
+            if given is None or has_stars(call):
+                return None
+            values = None if around is None else self._values(given, around, hops - 1)
+            if values is None:
+                return None
+            found |= values
+        return frozenset(found) or None
+
+    def _calls(self, home: str, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
+        """The calls of a name that the file at `home` binds, in all files that may mean that one.
+
+        None where it is read for something else, or said beside code.
+        """
+        if (home, name) not in self._sites:
+            self._sites[home, name] = self._found_calls(home, name)
+        return self._sites[home, name]
+
+    def _found_calls(self, home: str, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
+        files, beside = self._files(name), self._project.saying((name,), beside_code=True)
+        if files is None or beside is None or not all(map(_is_prose, beside)):
+            return None
+        found: list[tuple[ModuleFile, ast.Call]] = []
+        for file in files:
+            if self._means_another(file, home, name):
+                continue
+            sites = sites_in(file.tree, name)
+            if sites is None:
+                return None
+            found += [(file, each.call) for each in sites]
+        return found
+
+    def _means_another(self, file: ModuleFile, home: str, name: str) -> bool:
+        """Whether a name of the top level is that of another file."""
+        if file.path == home:
+            return False
+        bound = file.bindings.get(name, ())
+        if any(isinstance(each, (*_FUNCTIONS, ast.ClassDef)) for each in bound):
+            return True
+        if not bound:
+            return False
+        led = defined(self._project, file.path, file.tree, name)
+        return led is None or led[0].path != home
+
+    def _files(self, name: str) -> list[ModuleFile] | None:
+        """This file and the others that say a name; None for too many."""
+        paths = self._project.saying((name,))
+        if paths is None or len(paths) > _MOST_FILES:
+            return None
+        found = [self._own]
+        for path in paths:
+            module = self._project.library.get(path)
+            self._project.used(path, "", module)
+            if module is None:
+                return None
+            found.append(module)
+        return found
+
+
+def _is_prose(path: str) -> bool:
+    return path.endswith((".md", ".rst", ".txt"))
+
+
+def _agreed(values: _Values | None, is_so: Callable[[object], bool]) -> bool | None:
+    found = None if values is None else {bool(is_so(each)) for each in values}
+    return found.pop() if found is not None and len(found) == 1 else None
+
+
+def _around(file: ModuleFile, line: int) -> list[_Place]:
+    """The functions that hold a line, the innermost first, each with its class; none for the top level."""
+    return [(file, *each) for each in _functions_in(file.tree) if holds(each[0], line)]
+
+
+@once_a_node
+def _functions_in(tree: ast.Module) -> list[tuple[Function, ast.ClassDef | None]]:
+    owners = {id(each): owner for owner in nodes_in(tree, ast.ClassDef) for each in owner.body}
+    found: list[Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    return sorted(((each, owners.get(id(each))) for each in found), key=lambda each: -each[0].lineno)
+
+
+def _called_by(function: Function, owner: ast.ClassDef | None) -> str | None:
+    """The name by which a function is called; None for a method that torch or the language calls, as `forward`."""
+    if owner is not None and function.name == "__init__":
+        return owner.name
+    is_called = not function.name.startswith("__") and function.name not in torch_api.MODULE_ATTRIBUTES
+    return function.name if is_called else None
+
+
+def _is_bound(function: Function, owner: ast.ClassDef | None) -> bool:
+    return owner is not None and not any(last_name(each) == "staticmethod" for each in function.decorator_list)
+
+
+@once_a_node
+def _stored(scope: ast.AST) -> frozenset[str]:
+    return frozenset(each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Load))
+
+
+def _is_bound_in(function: Function, name: str) -> bool:
+    return name in _stored(function)
+
+
+def _sets(tree: ast.Module, name: str) -> int:
+    """How often a file sets an attribute of a name, or says it as a text, by which it may be set."""
+    set_there = sum(each.attr == name and not isinstance(each.ctx, ast.Load) for each in nodes_in(tree, ast.Attribute))
+    return set_there + sum(each.value == name for each in nodes_in(tree, ast.Constant))
+
+
+def _asked_before(body: list[ast.stmt], line: int) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests that a function asks on its way to a line, each with the outcome by which it comes there."""
+    for statement in body:
+        if holds(statement, line):
+            yield from _asked_within(statement, line)
+            return
+        if isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], _LEAVING):
+            yield statement.test, False
+
+
+def _asked_within(statement: ast.stmt, line: int) -> Iterator[tuple[ast.expr, bool]]:
+    if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+        return
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(statement, name, [])
+        if any(holds(each, line) for each in block):
+            if isinstance(statement, (ast.If, ast.While)) and name != "finalbody":
+                yield statement.test, name == "body"
+            yield from _asked_before(block, line)
+    for handler in getattr(statement, "handlers", ()):
+        yield from _asked_before(handler.body, line)
