@@ -30,3 +30,21 @@ def both_sides_say_where_they_got_their_device(case: Case) -> None:
             assert fact.other.evidence, f"{case.file}:{case.row}: {fact.other}"
         else:
             assert fact.value.evidence, f"{case.file}:{case.row}: {fact.value}"
+
+
+def test_a_batch_says_which_other_part_of_it_is_moved() -> None:
+    code = """
+import torch
+from torch import nn
+
+
+def train(loader, model, criterion: nn.CrossEntropyLoss, device):
+    model.to(device)
+    for images, target in loader:
+        images = images.to(device)
+        loss = criterion(model(images), target)
+"""
+    (fact,) = (each for each in facts_of(code, head="") if isinstance(each, BatchNotMoved))
+    assert fact.beside is not None
+    name, span = fact.beside
+    assert (name, span.row) == ("images", 9)

@@ -5,7 +5,7 @@ A module is imported when something happens that it looks on at, or a fact was r
 
 CHECKS = {
     "checkpoints": {
-        "EVENTS": "FunctionReturned ModuleMethodCalled",
+        "EVENTS": "FunctionReturned LibraryCalled ModuleMethodCalled",
         "FUNCTIONS": (
             "TTS.utils.io.load_fsspec mmcv.runner.checkpoint.load_checkpoint mmcv.runner.load_checkpoint"
             " pytorch_lightning.utilities.cloud_io.load torch.hub.load_state_dict_from_url torch.jit.load"
@@ -179,6 +179,9 @@ CHECKS = {
     },
     "told_cuda": {
         "EVENTS": "FunctionCalled LibraryCalled UnknownCalled",
+    },
+    "told_from_outside": {
+        "EVENTS": "Met",
     },
     "twins": {
         "EVENTS": "FunctionEnded Returned",

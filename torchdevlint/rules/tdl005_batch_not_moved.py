@@ -104,6 +104,9 @@ def check(fact: BatchNotMoved) -> Iterator[Report]:
     notes = {fact.loaded_at: Note(f"{name} comes from here", fact.loaded_at)}
     for message, span in fact.other.evidence:
         notes.setdefault(span, Note(message, span))
+    if fact.beside is not None:
+        part, span = fact.beside
+        notes.setdefault(span, Note(f"{code(part)}, of the same batch, is moved here", span))
     yield Report(
         span=fact.at,
         message=(

@@ -3,7 +3,8 @@
 ## What it does
 Finds `torch.save(wrapper.state_dict(), ...)` where `wrapper` is a `DataParallel`, a `DistributedDataParallel`, an
 `AveragedModel` or the result of `torch.compile(model)`, and the load of such a file into an unwrapped model or of an
-unwrapped file into a wrapper.
+unwrapped file into a wrapper. A function of a file that is not seen counts as `torch.save` where its name begins with
+`save`.
 
 ## Why is this bad?
 The wrapper holds the model as an attribute, so every key in the file starts with `module.` (`_orig_mod.` for

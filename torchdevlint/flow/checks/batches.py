@@ -9,9 +9,11 @@ from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.flow.kinds.encoded import FROM_TOKENIZER
 from torchdevlint.flow.kinds.loaders import FROM_DATA
 from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.state.devices import on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Tensor
+from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.values import Names, Tensor
 from torchdevlint.flow.vouch.bound import Scope
 from torchdevlint.flow.vouch.devices import Meeting
 from torchdevlint.flow.vouch.names import assignable
@@ -33,6 +35,7 @@ def record(
 ) -> None:
     """Report the batch where the loop that took it from the loader, or what it calls first, gives it away."""
     machine, met, meeting = frame.machine, frame, Meeting(frame, state, node, other[0], other[1].device)
+    held = state.env
     steps = stayed[1].steps
     loaded, taken = (steps[0].node, steps[-1].node) if steps else (node, node)
     while frame.called_at is not None and frame.context == "forward":
@@ -51,9 +54,19 @@ def record(
             meeting.device_named() if own else None,
             isinstance(loaded, ast.Name) and isinstance(stayed[0], ast.Name) and loaded.id == stayed[0].id,
             _statement_before(frame, stayed[0]) if own else None,
+            _moved_beside(met, held, stayed[1]),
         )
 
     machine.record(("batch", loaded), make, state)
+
+
+def _moved_beside(frame: Frame, held: Names, stayed: Tensor) -> tuple[str, Span] | None:
+    """A name that holds another part of the batch, and the move that brought it to an accelerator."""
+    for name, value in held.items():
+        for tensor in tensors_in(value):
+            if tensor.moved and not on_cpu(tensor.device) and tensor.steps[1:] and tensor.steps[0] in stayed.steps[:1]:
+                return name, frame.machine.span_of(tensor.steps[-1].node)
+    return None
 
 
 def _statement_before(frame: Frame, node: ast.expr) -> Span | None:

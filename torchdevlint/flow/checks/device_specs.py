@@ -7,14 +7,16 @@ import re
 from functools import partial
 
 from torchdevlint.flow.facts.devices import InvalidDevice
+from torchdevlint.flow.kinds.converted import is_list_by_text
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.arguments import names_a_device
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Seq, Tensor, Value
+from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Ref, Seq, Tensor, Value
 from torchdevlint.flow.vouch.names import is_read_otherwise
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
@@ -54,7 +56,7 @@ def _legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Ar
     machine, tail = frame.machine, name.rpartition(".")[2]
     dtype = torch_api.LEGACY_DTYPES[tail]
     module = dotted_path(node.func.value) if isinstance(node.func, ast.Attribute) else None
-    of_data = len(node.args) == 1 and bool(module) and _is_listed(node.args[0])
+    of_data = len(node.args) == 1 and bool(module) and is_list_by_text(node.args[0])
     made = partial(
         InvalidDevice,
         machine.span_of(given[0]),
@@ -69,16 +71,11 @@ def _legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Ar
     machine.record(("invalid device", given[0]), made, state)
 
 
-def _is_listed(node: ast.expr) -> bool:
-    """Whether an expression gives a list, and so the values of a tensor, not its size."""
-    if isinstance(node, ast.BinOp):
-        return _is_listed(node.left) or _is_listed(node.right)
-    return isinstance(node, (ast.List, ast.ListComp))
-
-
 def _is_elsewhere(value: Value) -> bool:
     if isinstance(value, Dev):
         return value.device not in (TOP, CPU, DEFAULT)
+    if isinstance(value, Ref):
+        return names_a_device(value)
     return isinstance(value, Const) and isinstance(value.value, (int, str)) and not _is_on_cpu(value)
 
 

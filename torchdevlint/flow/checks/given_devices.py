@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from torchdevlint.flow.checks.same_device import says_more
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.arguments import names_a_device
 from torchdevlint.flow.scope.deciding_flags import deciding_test
 from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, first_name, mentions_device
 from torchdevlint.flow.scope.uses import bindings_in
@@ -18,7 +19,7 @@ from torchdevlint.flow.state.devices import Device, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives, settle
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Value
+from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Ref, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import (
     Assignment,
@@ -232,6 +233,8 @@ def _devices_in(scope: ast.AST) -> Iterator[ast.expr]:
 def _is_literal(frame: Frame, node: ast.expr, state: State) -> bool:
     """Whether the device that is at hand is the same literal, or the CPU; not one that branches have chosen."""
     held = [each for _, each in alternatives(frame.evaluate(node, state)) if each != NONE]
+    if held and all(isinstance(each, Ref) and names_a_device(each) for each in held):
+        return False
     if not held or not all(isinstance(each, Dev) for each in held):
         return not _is_chosen(held)
     literals = {Origin.LITERAL, Origin.DEFAULT}

@@ -54,7 +54,7 @@ def _note_placed(event: Placed) -> None:
     if not isinstance(node, ast.Call) or is_what_it_is_for(frame) or is_for_cuda(frame):
         return
     text, guarded = names_cuda(node), is_guarded(state) or _stands_under_question(frame, node)
-    if not guarded or (_asks_only_the_machine(frame, node) and not _script_moves(frame)):
+    if not guarded or (asks_only_the_machine(frame, node) and not _script_moves(frame)):
         frame.machine.memory(_Memory).literals.add(node)
     if text is None:
         return
@@ -220,7 +220,7 @@ def record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -
             not stays and (of_tensor or known is not None or _is_named(frame, found, node)),
             of_tensor,
             frame.scope,
-            _asks_only_the_machine(frame, node),
+            asks_only_the_machine(frame, node),
         )
 
     machine.record(("literal", node), make, state)
@@ -253,7 +253,7 @@ def _moves_in_place(frame: Frame, state: State, node: ast.AST) -> bool:
     return receiver is not None and is_module(frame.evaluate(receiver, state))
 
 
-def _asks_only_the_machine(frame: Frame, node: ast.AST) -> bool:
+def asks_only_the_machine(frame: Frame, node: ast.AST) -> bool:
     """Whether the tests around a move ask whether there is a GPU, which does not say where the arguments are."""
     if frame.function is None:
         return False

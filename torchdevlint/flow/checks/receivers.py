@@ -9,12 +9,12 @@ from torchdevlint.flow.kinds.model_inputs import asked_for_device, holds_graphs,
 from torchdevlint.flow.kinds.moved_beside import moved_beside
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, is_called_loader
 from torchdevlint.flow.scope.uses import Scope, Uses, uses_in
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import NONE, Tensor, Unknown
+from torchdevlint.flow.state.values import NONE, Tensor, Unknown, Value
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
@@ -37,7 +37,7 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | No
     scope = frame.function or frame.machine.tree
     if scope is not None and ast.dump(node) in _asked_for_methods(scope):
         return None
-    if isinstance(node, ast.Subscript) and found and all(map(loaders.is_from_loader, found)):
+    if isinstance(node, ast.Subscript) and found and _is_of_batch(frame, node, found):
         return _shown(frame, node, asked_for_device(frame, node))
     if not isinstance(value, Unknown):
         return None
@@ -47,6 +47,24 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | No
     if evidence is None and isinstance(node, ast.Name):
         evidence = _element_of_batch(frame, node, state)
     return evidence if evidence is not None else _shown(frame, node, moved_beside(frame, node))
+
+
+def _is_of_batch(frame: Frame, node: ast.Subscript, found: list[Value]) -> bool:
+    if all(map(loaders.is_from_loader, found)):
+        return True
+    unknown = all(isinstance(each, Unknown) for each in found)
+    return unknown and isinstance(node.value, ast.Name) and _is_of_own_loop(frame, node.value.id)
+
+
+def _is_of_own_loop(frame: Frame, name: str) -> bool:
+    """Whether a name is only what a loop over a loader gives, in a method: no library moves what that takes."""
+    if frame.owner is None or frame.function is None:
+        return False
+    loops = [each for each in nodes_in(frame.function, ast.For) if is_called_loader(each.iter)]
+    taken = {each for loop in loops for each in inside(loop.target)}
+    inner = {each for part in nodes_in(frame.function, ast.comprehension) for each in inside(part.target)}
+    bound = [each for each in nodes_in(frame.function, ast.Name) if each.id == name and isinstance(each.ctx, ast.Store)]
+    return bool(taken & set(bound)) and taken.issuperset(each for each in bound if each not in inner)
 
 
 def _element_of_batch(frame: Frame, node: ast.Name, state: State) -> Evidence | None:

@@ -114,7 +114,8 @@ class BatchNotMoved(Fact, frozen=True):
 
     `name_at` is where the operation reads it, if that is a place of its own, and `here` an expression for the right
     device that is bound there. `whole` says that it is a batch as it came, which may hold several tensors, and
-    `before` is the statement before which it can be moved for all that reads it later.
+    `before` is the statement before which it can be moved for all that reads it later. `beside` is a name of another
+    part of the batch, and the move that brought it to an accelerator.
     """
 
     operation: str
@@ -126,6 +127,7 @@ class BatchNotMoved(Fact, frozen=True):
     here: str | None = None
     whole: bool = False
     before: Span | None = None
+    beside: tuple[str, Span] | None = None
 
 
 class ReadOnHost(Fact, frozen=True):

@@ -57,3 +57,10 @@ def _is_written_list(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Attribute) and node.func.attr in _GIVES_LISTS
     return isinstance(node, (ast.List, ast.ListComp))
+
+
+def is_list_by_text(node: ast.expr) -> bool:
+    """Whether an expression gives a list, and so the values of a tensor, not its size."""
+    if isinstance(node, ast.BinOp):
+        return is_list_by_text(node.left) or is_list_by_text(node.right)
+    return isinstance(node, (ast.List, ast.ListComp))

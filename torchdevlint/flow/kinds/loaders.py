@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.call_sites import gets_batches
-from torchdevlint.flow.scope.names import dotted_path, mentions_device, names_of_item
+from torchdevlint.flow.scope.names import dotted_path, is_called_loader, mentions_device
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
@@ -39,7 +39,6 @@ from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
-_LOADER_NAMES = ("loader", "loaders", "dataloader", "dl")
 _MANAGED = frozenset(
     """
     Accelerator accelerator LightningModule pytorch_lightning lightning Fabric Trainer TrainingArguments DALI dali
@@ -236,7 +235,7 @@ def _is_loader(node: ast.expr, source: Value) -> bool:
     source = only(source, Library) or source
     if isinstance(source, Library):
         return source.name in _LOADER_CLASSES and not any(_places(each) for each in source.children)
-    return isinstance(source, Unknown) and any(each.lower().endswith(_LOADER_NAMES) for each in names_of_item(node))
+    return isinstance(source, Unknown) and is_called_loader(node)
 
 
 def _places(value: Value) -> bool:

@@ -23,6 +23,7 @@ from torchdevlint.flow.state.values import (
     Func,
     Map,
     Number,
+    Ref,
     Seq,
     Tensor,
     Text,
@@ -87,6 +88,8 @@ def as_device(frame: Frame, node: ast.expr, value: Value) -> Device:
         return Device(Origin.EXPRESSION, _text(frame, node))
     if isinstance(value, Tensor):
         return value.device
+    if isinstance(value, Ref) and names_a_device(value):
+        return TOP if owner_of(frame.closure) is not None else Device(Origin.EXPRESSION, _text(frame, node))
     if isinstance(value, (Unknown, Text)) and owner_of(frame.closure) is not None:
         return literal("cuda") if _names_cuda(node) else TOP
     if isinstance(value, (Unknown, Choice, Text)):
@@ -99,6 +102,11 @@ def as_device(frame: Frame, node: ast.expr, value: Value) -> Device:
             return CPU
         return found.pop() if len(found) == 1 else Device(Origin.EXPRESSION, _text(frame, node))
     return TOP
+
+
+def names_a_device(value: Ref) -> bool:
+    """Whether it is what a file that is not seen calls a device: ``settings.device``, ``from config import DEVICE``."""
+    return not value.name.startswith("torch.") and mentions_device(value.name.rpartition(".")[2])
 
 
 def _names_cuda(node: ast.expr) -> bool:

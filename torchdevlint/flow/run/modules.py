@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.events import Escaped, ModuleCalled, ModuleCompared
+from torchdevlint.flow.events import Escaped, Met, ModuleCalled, ModuleCompared
 from torchdevlint.flow.kinds import loaders, own_moves
 from torchdevlint.flow.kinds.sizes import what_is_filled
 from torchdevlint.flow.knowledge import libraries, torch_api
@@ -22,7 +22,7 @@ from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.wrapping import scatters
 from torchdevlint.flow.scope.names import last_name
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, Relation, on_cpu
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -220,10 +220,13 @@ def _call_unknown_class(
         stayed = [each for each in stayed if each[0] in named or not loaders.may_be_no_tensor(frame, operands, *each)]
     if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
         stayed += made
+    method = isinstance(node.func, ast.Attribute) and node.func.attr in ("forward", "generate")
+    callee = node.func.value if method else node.func  # type: ignore[attr-defined]
+    parameters = (callee, Tensor(device, AT_LEAST_1, (), where_made(module)))
+    for at, value in operands if device.origin is Origin.LITERAL else ():
+        if isinstance(value, Tensor) and value.device.origin is Origin.EXPRESSION:
+            frame.machine.emit(Met(frame, state, node, parameters, (at, value), Relation.UNKNOWN))
     if stayed and not module.prefix:
-        method = isinstance(node.func, ast.Attribute) and node.func.attr in ("forward", "generate")
-        callee = node.func.value if method else node.func  # type: ignore[attr-defined]
-        parameters = (callee, Tensor(device, AT_LEAST_1, (), where_made(module)))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *stayed], True)
     if not module.name and device == TOP:
         compare_with_batch(frame, state, node, operands)

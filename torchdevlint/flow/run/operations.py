@@ -30,6 +30,7 @@ from torchdevlint.flow.state.devices import (
 from torchdevlint.flow.state.joins import alternatives, choose, distribute, is_number
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_CREATIONS,
@@ -275,6 +276,10 @@ def _index_parts(node: ast.expr, position: Value) -> Operands:
     return [(node, position)]
 
 
+def _has_slices(node: ast.expr) -> bool:
+    return any(isinstance(each, ast.Slice) for each in (node.elts if isinstance(node, ast.Tuple) else [node]))
+
+
 def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | None:
     parts = [value for _, value in _index_parts(node, position)]
     nodes = node.elts if isinstance(node, ast.Tuple) else [node]
@@ -318,6 +323,8 @@ def assign_index(
             if isinstance(each, Tensor) and each.device.origin in (Origin.MODEL, Origin.ARGUMENT):
                 frame.machine.emit(Marked(frame, state, target, base, at, each))
     named = on_cpu(base.device) or base.device.origin is Origin.LITERAL
+    if isinstance(value, Unknown) and value.given is not None and (indexed or _has_slices(target.slice)):
+        value = given_tensor(value.given, value_node)  # what fills several places of a tensor is no number
     if named and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
         frame.machine.emit(Filled(frame, state, target, base, value_node, value))
 

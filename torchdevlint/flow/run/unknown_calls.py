@@ -17,6 +17,7 @@ from torchdevlint.flow.run.moves import method_device, number_of_device, to_devi
 from torchdevlint.flow.run.numpy_reads import note_read
 from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import combine
+from torchdevlint.flow.run.rebound import of_rebound
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.chains import chained
@@ -106,6 +107,7 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
     if _may_leave_device(dotted_path(node.func) or "cpu"):
         return UNKNOWN
     places = [each.device for pair in arguments.pairs for _, each in tensor_operands(*pair) if isinstance(each, Tensor)]
+    places = places or of_rebound(frame, node, arguments)
     device = places[0] if places else TOP
     if device.origin is Origin.MODEL:
         follows = frame.context == "forward" and all(each == device for each in places)

@@ -38,6 +38,7 @@ _DEVICE_WORDS = regex(
     r"(?:^|(?<!per)_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE
 )
 _CUDA_WORDS = regex(r"cuda|gpu", re.IGNORECASE)
+_LOADERS = ("loader", "loaders", "dataloader", "dl")
 
 
 @lru_cache(maxsize=8192)
@@ -124,6 +125,10 @@ def names_of_item(node: ast.expr) -> Iterator[str]:
             yield node.slice.value
         node = node.value
     yield (dotted_path(node) or "").rpartition(".")[2]
+
+
+def is_called_loader(node: ast.expr) -> bool:
+    return any(each.lower().endswith(_LOADERS) for each in names_of_item(node))
 
 
 def last_name(node: ast.expr) -> str:
