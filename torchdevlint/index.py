@@ -4,6 +4,13 @@ A module is imported when something happens that it looks on at, or a fact was r
 """
 
 CHECKS = {
+    "appended_apart": {
+        "FUNCTIONS": (
+            "torch.cat torch.column_stack torch.concat torch.concatenate torch.dstack torch.hstack"
+            " torch.row_stack torch.stack torch.vstack"
+        ),
+        "METHODS": "append",
+    },
     "checkpoints": {
         "EVENTS": "FunctionReturned LibraryCalled ModuleMethodCalled",
         "FUNCTIONS": (

@@ -6,8 +6,9 @@ import ast
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import last_name
 from torchdevlint.flow.state.joins import alternatives, choose
-from torchdevlint.flow.state.values import Conditions, Tensor, Value
+from torchdevlint.flow.state.values import MAX_ITEMS, Conditions, Tensor, Value
 
 
 def is_one_element(value: Tensor) -> bool:
@@ -66,3 +67,15 @@ def is_mask(scope: ast.AST | None, node: ast.expr, names: int = 0) -> bool:
         return False
     values = values_by_path(scope).get(node.id, [])
     return bool(values) and all(is_mask(scope, each, names + 1) for each in values)
+
+
+def rows_of(node: ast.expr, value: Value) -> int | None:
+    """How many rows a tensor has that a factory makes there, if that is a number: 3 for ``torch.zeros((3, 0))``."""
+    if not isinstance(value, Tensor) or not isinstance(node, ast.Call) or not node.args:
+        return None
+    if last_name(node.func) not in torch_api.SIZE_FACTORIES:
+        return None
+    size = node.args[0]
+    first = size.elts[0] if isinstance(size, (ast.Tuple, ast.List)) and size.elts else size
+    rows = first.value if isinstance(first, ast.Constant) else None
+    return rows if isinstance(rows, int) and 0 < rows <= MAX_ITEMS else None

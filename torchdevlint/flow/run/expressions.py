@@ -9,7 +9,7 @@ from collections.abc import Callable
 from torchdevlint.flow.events import Chosen
 from torchdevlint.flow.kinds import loaders, ranks, wrappers
 from torchdevlint.flow.kinds.placed_loads import places_load
-from torchdevlint.flow.kinds.sizes import is_mask
+from torchdevlint.flow.kinds.sizes import is_mask, rows_of
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.agreement import compares_devices
 from torchdevlint.flow.run.attributes import attribute
@@ -192,8 +192,9 @@ def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set, state: State) 
             if isinstance(value, Seq) and value.items is not None:
                 items += value.items
                 continue
-            items.append(element_of(value))
-            open_ended = True
+            rows = rows_of(each.value, value)
+            items += [element_of(value)] * (rows or 1)
+            open_ended = open_ended or rows is None
         else:
             items.append(frame.evaluate(each, state))
     return Seq(None, blurred(join_all(items))) if open_ended else sequence(items)

@@ -1,0 +1,147 @@
+"""Tensors that a loop puts into one list, some made on the default device and some that are elsewhere, to be joined.
+
+``boxes.append(torch.zeros(0, 4))`` where nothing was found, and ``boxes.append(found)`` where something was; then
+``torch.cat(boxes)``. Each round takes one arm, by what it is about, so that the list comes to hold both.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import permutations
+
+from msgspec import Struct
+
+from torchdevlint.flow.events import Mixed
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.conditions import compatible
+from torchdevlint.flow.state.devices import DEFAULT, Relation, relation
+from torchdevlint.flow.state.joins import alternatives, settle
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.values import Seq, Tensor, Value
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+
+_JOINING = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack")
+_Loop = ast.For | ast.AsyncFor | ast.While
+_Operand = tuple[ast.expr, Tensor]
+
+
+class _Put(Struct, frozen=True, eq=False):
+    """What a call appends."""
+
+    call: ast.Call
+    node: ast.expr
+    value: Value
+
+
+class _Memory:
+    """What was appended to the lists of one file, by the run of a function and the name of the list."""
+
+    def __init__(self) -> None:
+        self.put: dict[tuple[object, str], dict[ast.Call, _Put]] = {}
+
+
+def _note_append(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    name = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if not isinstance(receiver, Seq) or not isinstance(name, ast.Name) or len(arguments.positional) != 1:
+        return
+    at, value = arguments.positional[0]
+    value = settle(value, state.conditions)
+    if any(True for _ in tensors_in(value)):
+        put = frame.machine.memory(_Memory).put.setdefault((frame.activation, name.id), {})
+        put[node] = _Put(node, at, value)
+
+
+def _note_joined(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    joined = node.args[0] if node.args else None
+    scope = frame.function or frame.machine.tree
+    if not isinstance(joined, ast.Name) or scope is None:
+        return
+    listed, by_place = _list_behind(scope, joined.id)
+    put = frame.machine.memory(_Memory).put.get((frame.activation, listed), {})
+    if len(put) < 2 or _is_bound_between(scope, listed, put, node):
+        return
+    for one, other in permutations(put.values(), 2):
+        if not _come_together(scope, one.call, other.call):
+            continue
+        for stayed, beside in _pairs(one, other, by_place):
+            frame.machine.emit(Mixed(frame, state, node, f"`{name}()`", stayed, beside))
+            return
+
+
+@once_a_node
+def _unzipped(scope: ast.AST) -> dict[str, str]:
+    """``for x in zip(*rows)`` of comprehensions: the list by the name of each column."""
+    found = {}
+    for part in nodes_in(scope, ast.comprehension):
+        given = part.iter.args if isinstance(part.iter, ast.Call) and dotted_path(part.iter.func) == "zip" else []
+        if len(given) == 1 and isinstance(given[0], ast.Starred) and isinstance(given[0].value, ast.Name):
+            found.update({part.target.id: given[0].value.id} if isinstance(part.target, ast.Name) else {})
+    return found
+
+
+def _list_behind(scope: ast.AST, name: str) -> tuple[str, bool]:
+    """The list that is joined, and whether it is joined column by column."""
+    listed = _unzipped(scope).get(name)
+    return (name, False) if listed is None else (listed, True)
+
+
+def _is_bound_between(scope: ast.AST, name: str, put: dict[ast.Call, _Put], node: ast.Call) -> bool:
+    """Whether the list is made anew after it was filled, as by what moves all that it holds."""
+    filled = max(each.end_lineno or each.lineno for each in put)
+    return any(filled < each.value.lineno < node.lineno for each in assignments_by_path(scope).get(name, ()))
+
+
+def _come_together(scope: ast.AST, one: ast.Call, other: ast.Call) -> bool:
+    """Whether one loop comes to both: by no test, or by tests of what its rounds are about."""
+    loop = _innermost_loop(scope, one)
+    if loop is None or loop is not _innermost_loop(scope, other):
+        return False
+    bound = {each.id for each in nodes_in(loop, ast.Name) if isinstance(each.ctx, ast.Store)}
+    for test in nodes_in(loop, ast.If):
+        if _arm(test, one) != _arm(test, other):
+            names = {each.id for each in inside(test.test) if isinstance(each, ast.Name)}
+            if names.isdisjoint(bound):
+                return False
+    return True
+
+
+def _innermost_loop(scope: ast.AST, node: ast.Call) -> _Loop | None:
+    loops: list[_Loop] = [*nodes_in(scope, ast.For), *nodes_in(scope, ast.AsyncFor), *nodes_in(scope, ast.While)]
+    around = [each for each in loops if is_inside(node, each)]
+    return max(around, key=lambda each: each.lineno, default=None)
+
+
+def _arm(test: ast.If, node: ast.AST) -> int:
+    if any(is_inside(node, each) for each in test.body):
+        return 1
+    return 2 if any(is_inside(node, each) for each in test.orelse) else 0
+
+
+def _pairs(one: _Put, other: _Put, by_place: bool) -> Iterator[tuple[_Operand, _Operand]]:
+    """What `one` has made on the default device, and what is elsewhere in its place in `other`."""
+    for (mine_at, mine), (theirs_at, theirs) in zip(_columns(one, by_place), _columns(other, by_place), strict=False):
+        for mine_if, stayed in alternatives(mine):
+            if not isinstance(stayed, Tensor) or stayed.device != DEFAULT or not stayed.ndim or not stayed.creations:
+                continue
+            for theirs_if, beside in alternatives(theirs):
+                apart = isinstance(beside, Tensor) and relation(stayed.device, beside.device) is Relation.DIFFER
+                if apart and compatible(mine_if, theirs_if):
+                    yield (mine_at, stayed), (theirs_at, beside)  # type: ignore[misc]
+
+
+def _columns(put: _Put, by_place: bool) -> list[tuple[ast.expr, Value]]:
+    if not by_place:
+        return [(put.node, put.value)]
+    items = put.value.items if isinstance(put.value, Seq) else None
+    written = put.node.elts if isinstance(put.node, (ast.Tuple, ast.List)) else []
+    plain = len(written) == len(items or ())
+    return [(written[place] if plain else put.node, each) for place, each in enumerate(items or ())]
+
+
+FUNCTIONS = {f"torch.{name}": _note_joined for name in _JOINING}
+METHODS = {"append": _note_append}
