@@ -137,6 +137,9 @@ CHECKS = {
     "leaving_together": {
         "EVENTS": "LayerCalled Returned",
     },
+    "left_on": {
+        "EVENTS": "FunctionCalled",
+    },
     "lost_moves": {
         "SETTLE": "every",
     },

@@ -6,8 +6,9 @@ something in reach says which device is meant: a `device` parameter or name, `se
 was chosen by `torch.cuda.is_available()`, the tensor whose `is_cuda` was just asked, the tensor that came from an
 accelerator and goes back there, a model that the object was given, or a tensor argument or layer that the result is
 combined with. `if torch.cuda.is_available(): model.cuda()` is found where the model is given what went to a device
-that is told from outside. Likewise a call that leaves a parameter `device="cuda"` as it is, a move that ignores the
-flag which decides the others of its function, and a `torch.cuda.Stream()` beside moves to `self.device`.
+that is told from outside. Likewise a call that leaves a parameter `device="cuda"` as it is, or a switch such as
+`use_cuda=True` that sends to CUDA what the function makes, a move that ignores the flag which decides the others of its
+function, and a `torch.cuda.Stream()` beside moves to `self.device`.
 
 A buffer as large as an argument that goes into a foreign kernel with it is found too, and what gets the shape and dtype
 of an argument, but not its device. Where another function combines them, the finding names the variable, attribute or
@@ -139,7 +140,7 @@ def _edit(fact: IgnoresGivenDevice) -> Edit | None:
         return argument_added(fact.call, fact.at, f"{fact.text.partition('=')[0]}={fact.given}")
     if fact.kind == "stream":
         return argument_added(fact.call, fact.at, fact.given)
-    if fact.kind in ("flag", *_MET_ELSEWHERE):
+    if fact.kind in ("flag", "switch", *_MET_ELSEWHERE):
         return None
     if fact.text == ".cuda()":
         asynchronous = ", non_blocking=True" if _is_asynchronous(fact) else ""
@@ -158,7 +159,7 @@ def _is_asynchronous(fact: IgnoresGivenDevice) -> bool:
 def _message(fact: IgnoresGivenDevice) -> str:
     if fact.kind == "flag":
         return f"{code(fact.text)} is done whatever {code(fact.given)} says, which decides the other moves"
-    if fact.kind == "default":
+    if fact.kind in ("default", "switch"):
         return f"the call leaves {code(fact.text)} as it is, but {code(fact.given)} says which device it has to be"
     which = "first" if "cuda:0" in fact.text else "current"
     if fact.kind in _MET_ELSEWHERE:
@@ -177,6 +178,8 @@ def _help(fact: IgnoresGivenDevice) -> str:
     if fact.kind == "default":
         name = fact.text.partition("=")[0]
         return f"give it {edit(f'{name}={fact.given}')}"
+    if fact.kind == "switch":
+        return f"let the function take a device, and give it {edit(fact.given)}"
     if fact.kind == "stream":
         return f"write {edit(f'{fact.text[:-1]}{fact.given})')}"
     if fact.text.startswith("."):

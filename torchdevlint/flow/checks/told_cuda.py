@@ -43,7 +43,7 @@ def _look(frame: Frame, state: State, node: ast.Call) -> None:
     if is_what_it_is_for(frame) or is_for_cuda(frame) or is_guarded(state):
         return
     remember(frame, state, node)
-    found = _sized(frame, state, node) or at_hand(frame, state, node)
+    found = sized_by(frame, state, node) or at_hand(frame, state, node)
     if found is not None:
         record(frame, state, node, text, found)
 
@@ -54,8 +54,8 @@ def _named(keyword: ast.keyword) -> str | None:
     return f'"{value}"' if value in ("cuda", "cuda:0") else None
 
 
-def _sized(frame: Frame, state: State, node: ast.Call) -> Given | None:
-    """The argument whose size is told beside the device: ``make(images.shape[0], device="cuda")``."""
+def sized_by(frame: Frame, state: State, node: ast.Call) -> Given | None:
+    """The argument of the caller whose size is told: ``make(images.shape[0], device="cuda")``."""
     given = [*node.args, *(each.value for each in node.keywords)]
     for each in (part for argument in given for part in inside(argument)):
         holder = each.value if isinstance(each, ast.Attribute) and each.attr in ("shape", "size") else None

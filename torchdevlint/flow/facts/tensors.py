@@ -157,10 +157,11 @@ class IgnoresGivenDevice(Fact, frozen=True):
 
     `text` is what names it (``.cuda()``, ``device="cuda"``), `given` the expression that says where (``x.device``,
     ``self.device``, ``device``), `why` how it is at hand, `given_at` where. `kind` is ``device``; ``default`` where a
-    call leaves a parameter as it is; ``stream`` for streams; ``flag`` where `given` is a test that decides other moves;
-    ``question`` where a test asks whether `given` is CUDA. Where no device can be named there, because another function
-    shows it, `given` is what brings them together: ``kept`` is a variable or call that gives it, ``buffer`` one of the
-    attributes of a Module, ``passed`` a call that takes it.
+    call leaves a parameter as it is, and ``switch`` where that is one such as ``use_cuda=True``; ``stream`` for
+    streams; ``flag`` where `given` is a test that decides other moves; ``question`` where a test asks whether `given`
+    is CUDA. Where no device can be named there, because another function shows it, `given` is what brings them
+    together: ``kept`` is a variable or call that gives it, ``buffer`` one of the attributes of a Module, ``passed`` a
+    call that takes it.
     `call` is the text at `at`, `named_at` the argument of it that names the device; `bound` says whether the names of
     `given` are surely bound there, and `of_tensor` that it is the device of a tensor.
     """
