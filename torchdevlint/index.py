@@ -119,6 +119,9 @@ CHECKS = {
     "forgotten_attributes": {
         "EVENTS": "FunctionEnded",
     },
+    "handed_along": {
+        "EVENTS": "LibraryCalled UnknownCalled",
+    },
     "handed_models": {
         "EVENTS": "ModuleCalled",
     },

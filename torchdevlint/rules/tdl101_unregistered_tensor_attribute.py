@@ -5,8 +5,9 @@ Finds tensors that `__init__` of a `torch.nn.Module` makes on the default device
 as a plain attribute, in a list, a dict or a distribution (`self.scale = torch.ones(3)`, `self.weights = weights`), and
 that `forward` or another method then combines with the model's parameters, its inputs, or an argument. What `__init__`
 makes of the Module's own parameters and buffers counts as well (`self.first = self.layer.weight.detach().clone()`), and
-so does a tensor that is there for nothing but its device (`x.to(self.dummy.device)`). The report starts at the factory,
-or where the tensor is kept.
+so does a tensor that is there for nothing but its device (`x.to(self.dummy.device)`), or that goes to a function of
+another file together with an input and a parameter (`interpolate(x, self.weight, self.knots)`). The report starts at
+the factory, or where the tensor is kept.
 
 ## Why is this bad?
 `model.to("cuda")` moves parameters, buffers and submodules, and nothing else. A plain tensor stays on the CPU, and the
@@ -54,8 +55,8 @@ nothing else of that name. It is unsafe: a buffer is also converted by `half()` 
 Attributes that another file reads, and Modules whose base class is neither in the file nor known. It is silent for a
 0-dim tensor in an elementwise operation, for an argument there that nothing shows to have dimensions or that may be a
 number as well, for an index into a tensor of the accelerator, for what is moved where it is used or registered later,
-and for classes that move it themselves, by overriding `_apply`, `to` or `cuda`. A tensor that is only handed to a
-function of another file is not followed there, nor is what a method keeps from its inputs.
+and for classes that move it themselves, by overriding `_apply`, `to` or `cuda`. A tensor that goes to a function of
+another file without a parameter is not followed there, nor is what a method keeps from its inputs.
 
 ## References
 - [torch.nn.Module.register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html)
