@@ -9,6 +9,7 @@ from typing import TypeGuard
 from msgspec.structs import replace
 
 from torchdevlint.flow.checks import contents
+from torchdevlint.flow.checks.argument_modules import holds_argument_modules
 from torchdevlint.flow.checks.element_moves import moves_elements
 from torchdevlint.flow.checks.registering import only_assignment
 from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, Initialised
@@ -152,6 +153,7 @@ def _told_by_text(info: ClassInfo, attribute: str, value: Value) -> str | None:
     if not isinstance(value, (Unknown, Choice, Seq, Map)):
         return None
     given = contents.holds_given_modules(info, attribute)
+    given = given or holds_argument_modules(info, attribute)
     if given is not None:
         return given
     if info.is_module and isinstance(value, (Seq, Map)) and contents.holds_foreign_modules(info, attribute):
@@ -328,14 +330,8 @@ def _lists_members(value: ast.expr, info: ClassInfo) -> bool:
 
 
 def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -> bool:
-    local = next(
-        (
-            contents.source_of(each.value)
-            for each in assignments_in(info.node)
-            if each.targets[0] is place
-        ),
-        None,
-    )
+    placed = (each.value for each in assignments_in(info.node) if each.targets[0] is place)
+    local = next(map(contents.source_of, placed), None)
     return any(
         (isinstance(each, ast.Attribute) and dotted_path(each) == f"self.{attribute}")
         or (isinstance(each, ast.Name) and each.id == local)

@@ -25,7 +25,7 @@ _LAYER_WORDS = tuple(
     "Attention Block Cell Conv Decoder Embedding Encoder Generator Kernel LSTM Linear MLP Network Net".split()
 )
 """How classes are called that hold parameters; a second witness only."""
-_OF_MODULES = regex(r"(?:\w+_)?(?:modules|models|networks|nets|layers|blocks|encoders|decoders|experts)")
+OF_MODULES = regex(r"(?:\w+_)?(?:modules|models|networks|nets|layers|blocks|encoders|decoders|experts)")
 """Arguments that hold modules; a second witness only."""
 _COPIES = frozenset({"list", "tuple", "dict", "OrderedDict", "collections.OrderedDict"})
 _LISTS = frozenset({"list", "List", "tuple", "Tuple"})
@@ -134,7 +134,7 @@ def holds_foreign_modules(info: ClassInfo, attribute: str) -> bool:
     path = f"self.{attribute}"
     built = Built(info, init)
     containers, added = built.bound_to(path), built.added_to(path)
-    if len(containers) != 1 or added is None or _is_handed_on(built, path, containers[0]):
+    if len(containers) != 1 or added is None or is_handed_on(built, path, containers[0]):
         return False
     elements = built.elements(containers[0])
     made = [each for element in (*(elements or ()), *added) for each in built.made(element)]
@@ -155,7 +155,7 @@ def holds_given_modules(info: ClassInfo, attribute: str) -> str | None:
         return None
     built = Built(info, init)
     values = built.bound_to(f"self.{attribute}")
-    if len(values) != 1 or _is_handed_on(built, f"self.{attribute}", values[0]):
+    if len(values) != 1 or is_handed_on(built, f"self.{attribute}", values[0]):
         return None
     source, kind = _copied(values[0])
     parameter = built.parameter(source) if source is not None else None
@@ -247,15 +247,15 @@ def _has_module_elements(info: ClassInfo, init: ast.AST, parameter: ast.arg) -> 
     """Whether an annotation, or a test in ``__init__``, says that the elements of an argument are modules."""
     annotation = without_none(parameter.annotation)
     inside = element_annotation(annotation) or _tuple_or_value(annotation)
-    if inside is not None and _is_module_type(info, inside):
+    if inside is not None and is_module_type(info, inside):
         return True
     loops: list[ast.For | ast.comprehension] = [*nodes_in(init, ast.For), *nodes_in(init, ast.comprehension)]
     names = {dotted_path(loop.target) or "" for loop in loops if dotted_path(loop.iter) == parameter.arg}
     return any(
-        _is_module_type(info, each)
+        is_module_type(info, each)
         for call in nodes_in(init, ast.Call)
         for each in _tested_classes(call, names | {parameter.arg})
-    ) or (annotation is None and info.is_module and _OF_MODULES.fullmatch(parameter.arg) is not None)
+    ) or (annotation is None and info.is_module and OF_MODULES.fullmatch(parameter.arg) is not None)
 
 
 def _tuple_or_value(annotation: ast.expr | None) -> ast.expr | None:
@@ -267,7 +267,7 @@ def _tuple_or_value(annotation: ast.expr | None) -> ast.expr | None:
     return parts[-1] if _container_of(annotation) is not None and parts else None
 
 
-def _is_module_type(info: ClassInfo, node: ast.expr) -> bool:
+def is_module_type(info: ClassInfo, node: ast.expr) -> bool:
     """Whether a class is a Module: of torch, of this file, or the base of this class that its callers call."""
     name = info.public_name(node)
     if name is not None:
@@ -300,7 +300,7 @@ def _is_foreign_layer(info: ClassInfo, node: ast.expr) -> bool:
     return last[:1].isupper() and last.endswith(_LAYER_WORDS)
 
 
-def _is_handed_on(built: Built, path: str, value: ast.expr) -> bool:
+def is_handed_on(built: Built, path: str, value: ast.expr) -> bool:
     """Whether ``__init__`` gives the container to something else, which may register what it holds."""
     names = {path} | ({value.id} if isinstance(value, ast.Name) else set())
     takers = _takers(built.method)
