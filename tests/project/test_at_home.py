@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.test_application import application
+from tests.project.test_application import application, notebook
 from tests.project.test_ways import found, inside
 from torchdevlint.project import tree
 
@@ -753,3 +753,31 @@ def test_a_lost_move_of_what_is_on_cuda_already(tmp_path: Path) -> None:
     text = (root / "main.py").read_text()
     (root / "main.py").write_text(text.replace(".type(torch.cuda.FloatTensor)", ".float()"))
     assert found(root) == ["main.py:TDL001"]
+
+
+CELL = """import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self.device = device
+        self.to(device)
+
+    def predict(self, rows):
+        x = torch.tensor(rows)
+        x.to(self.device)
+        return self.layer(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"), [("net(x)", []), ("net.predict([[1.0, 2.0, 3.0]])", ["look.ipynb:TDL001"])]
+)
+def test_a_method_that_no_cell_of_its_notebook_calls(tmp_path: Path, use: str, expected: list[str]) -> None:
+    """Another file calls a method of that name, of another object: nobody imports a notebook."""
+    root = application(tmp_path, main="from other import model\n\nprint(model.predict(3))\n")
+    cells = [CELL, f"net = Net('cuda' if torch.cuda.is_available() else 'cpu')\n{use}\n"]
+    (root / "look.ipynb").write_text(notebook(*cells))
+    assert found(root) == expected

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.checks.written_before import writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
-from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.common import Creation, Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
@@ -29,13 +29,15 @@ from torchdevlint.flow.programs.demands import Demands
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.given_paths import is_written_by_this_run
 from torchdevlint.flow.programs.gpu_choice import gpu_choice
+from torchdevlint.flow.programs.handed_devices import is_built_on_cuda
 from torchdevlint.flow.programs.leading_names import names_on_the_way
 from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
 from torchdevlint.flow.programs.places import expression_at, first_holding
+from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.unreached import LOADED_BY_NAME
 from torchdevlint.flow.programs.ways import Ways
-from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
+from torchdevlint.flow.scope.call_sites import are_moved_at_once, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import is_of_tensor, names_cuda_alone, needs_cuda, sets_current_gpu
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.names import dotted_path
@@ -92,7 +94,7 @@ class Home:
         if self._is_file_for_cuda or self._is_for_cuda:
             return True
         asked = fact.kind == "question" and self._application.leading.is_current_gpu
-        is_there = asked or self._is_built_on_cuda(fact.at) or self._is_current_gpu_at(fact.at)
+        is_there = asked or is_built_on_cuda(self._tree, self._project, fact.at.row) or self._is_current_gpu_at(fact.at)
         return is_there or self._needs_cuda_at(fact.at)
 
     def _number_hurts_nobody(self, fact: DeviceNumber) -> bool:
@@ -135,16 +137,6 @@ class Home:
         """Whether hardly anything in the file chooses a device: a finding is one of many places, which go together."""
         return named_in([self._tree]).is_for_cuda
 
-    def _is_built_on_cuda(self, at: Span) -> bool:
-        """Whether a place is in a class whose objects are all sent to CUDA by name where they are made."""
-        owner = first_holding(self._tree.body, at.row)
-        methods = owner.body if isinstance(owner, ast.ClassDef) else []
-        init = next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
-        if init is None or self._project is None:
-            return False
-        sites = call_sites(self._tree, init, self._project)
-        return bool(sites) and are_sent_to_cuda(sites)
-
     def _is_moved_by_callers(self, fact: DiscardedMove) -> bool:
         """Whether a function returns what its lost move was for, and all its calls move that at once.
 
@@ -162,11 +154,18 @@ class Home:
         """Whether a function that does not speak of devices mixes what it makes with an argument that nobody places."""
         if not isinstance(fact, MixedDevices) or fact.placed_by_caller or not fact.creations:
             return False
+        if self._is_seen and all(map(self._is_made_when_built, fact.creations)):
+            return True
         if fact.other_origin != "argument" or fact.entry != "function":
             return False
         if is_in_what_knows_devices(self._tree, fact.at.row):
             return False
         return self._is_seen or self._may_be_run_by_name
+
+    def _is_made_when_built(self, made: Creation) -> bool:
+        """Whether a tensor is made where all is on the CPU still, since constructors alone come there."""
+        own = None if made.span.file else self._own()
+        return own is not None and self._project is not None and is_run_when_built(own, self._project, made.span.row)
 
     @cached_property
     def _may_be_run_by_name(self) -> bool:

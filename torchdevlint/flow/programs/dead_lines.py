@@ -10,6 +10,7 @@ from torchdevlint.flow.programs.options_off import OptionsOff
 from torchdevlint.flow.programs.unreached import Unreached
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.notebook import NOTEBOOK
 
 
 class DeadLines:
@@ -25,11 +26,12 @@ class DeadLines:
         """Whether no program comes to a line.
 
         Where it is not seen how the file is imported, only what no text of the project says is surely dead, and what
-        ends at its imports; and only if there are programs: otherwise the project is for others.
+        ends at its imports; and only if there are programs, as a notebook is one: otherwise the project is for others.
         """
         if is_seen:
             return self._is_gone or self._is_unread(line) or self._is_off(line)
-        if not self._application.is_of_several or self._project.saying(("__main__",)) == ():
+        is_program = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
+        if not self._application.is_of_several or not is_program:
             return False
         return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
 

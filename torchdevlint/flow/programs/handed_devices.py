@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterable
 from functools import cached_property
 
+from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.call_sites import argument_of
+from torchdevlint.flow.scope.call_sites import are_sent_to_cuda, argument_of, call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda
 from torchdevlint.flow.scope.names import (
     argument_names,
@@ -17,6 +18,7 @@ from torchdevlint.flow.scope.names import (
     last_name,
     positional_names,
 )
+from torchdevlint.project.uses import Project
 
 _MOST_HOPS = 4
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -68,3 +70,14 @@ class HandedDevices:
             return self.is_cuda(caller, given, hops)
         default = dict(given_by_default(function.args)).get(name)
         return default is not None and is_cuda(Scope(scope.file, scope.project), default)
+
+
+def is_built_on_cuda(tree: ast.Module, project: Project | None, line: int) -> bool:
+    """Whether a line is in a class whose objects are all sent to CUDA by name where they are made."""
+    owner = first_holding(tree.body, line)
+    methods = owner.body if isinstance(owner, ast.ClassDef) else []
+    init = next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+    if init is None or project is None:
+        return False
+    sites = call_sites(tree, init, project)
+    return bool(sites) and are_sent_to_cuda(sites)

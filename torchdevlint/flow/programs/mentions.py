@@ -15,6 +15,7 @@ from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.notebook import NOTEBOOK
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -65,6 +66,8 @@ class Mentions:
     def _is_unsaid(self, node: _Definition) -> bool:
         if self._is_said_here(node) or self._may_be_found_by_text(node):
             return False
+        if self._project.path.endswith(NOTEBOOK):
+            return True  # what a notebook defines is there for its own cells
         if self._project.saying((node.name,), beside_code=True) != ():
             return False
         paths = self._project.saying((node.name,))

@@ -10,11 +10,10 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 
-from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.places import holds
+from torchdevlint.flow.programs.project_calls import CalledPlace, ProjectCalls, around, called_by
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.call_sites import Function, argument_of, sites_in
-from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.call_sites import Function, argument_of
 from torchdevlint.flow.scope.names import argument_names, given_by_default, has_stars, last_name
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -22,7 +21,6 @@ from torchdevlint.source.nodes import nodes_in, once_a_node
 from torchdevlint.source.notebook import NOTEBOOK
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_MOST_FILES = 40
 _MOST_HOPS = 4
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _COMPARED: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
@@ -35,8 +33,6 @@ _COMPARED: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
     ast.Gt: operator.gt,  # type: ignore[dict-item]
     ast.GtE: operator.ge,  # type: ignore[dict-item]
 }
-_Place = tuple[ModuleFile, Function, "ast.ClassDef | None"]
-"""A function, the file that it stands in, and the class that it is a method of."""
 _Values = frozenset[object]
 
 
@@ -45,34 +41,33 @@ class OptionsOff:
 
     def __init__(self, own: ModuleFile, project: Project) -> None:
         self._own = own
-        self._project = project
-        self._sites: dict[tuple[str, str], list[tuple[ModuleFile, ast.Call]] | None] = {}
+        self._calls = ProjectCalls(own, project)
 
     def hold(self, line: int) -> bool:
         """Whether a line is in an arm that no call of its function, as far as they are in the project, comes to.
 
         So is what is only called, or built, in such arms.
         """
-        return not self._project.path.endswith(NOTEBOOK) and self._is_off(self._own, line, _MOST_HOPS)
+        return not self._own.path.endswith(NOTEBOOK) and self._is_off(self._own, line, _MOST_HOPS)
 
     def _is_off(self, file: ModuleFile, line: int, hops: int) -> bool:
         if hops == 0:
             return False
-        around = _around(file, line)
-        for place in around:
+        held = around(file, line)
+        for place in held:
             for test, outcome in _asked_before(place[1].body, line):
                 if self._truth(test, place, hops) is (not outcome):
                     return True
-        names = {_called_by(function, owner) for _, function, owner in around[-1:]}
-        names.update(owner.name for _, _, owner in around[-1:] if owner is not None)
+        names = {called_by(function, owner) for _, function, owner in held[-1:]}
+        names.update(owner.name for _, _, owner in held[-1:] if owner is not None)
         return any(self._is_only_called_off(file.path, each, hops - 1) for each in sorted(filter(None, names)))
 
     def _is_only_called_off(self, home: str, name: str, hops: int) -> bool:
         """Whether there are calls of a name, all of them in arms that nothing takes."""
-        sites = self._calls(home, name)
+        sites = self._calls.of(home, name)
         return bool(sites) and all(self._is_off(file, call.lineno, hops) for file, call in sites or ())
 
-    def _truth(self, test: ast.expr, place: _Place, hops: int) -> bool | None:
+    def _truth(self, test: ast.expr, place: CalledPlace, hops: int) -> bool | None:
         """How a test comes out on all calls; None where that is not known, or depends on the call."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             found = self._truth(test.operand, place, hops)
@@ -85,7 +80,7 @@ class OptionsOff:
             return self._compared(test, place, hops)
         return _agreed(self._values(test, place, hops), bool)
 
-    def _compared(self, test: ast.Compare, place: _Place, hops: int) -> bool | None:
+    def _compared(self, test: ast.Compare, place: CalledPlace, hops: int) -> bool | None:
         compare, right = _COMPARED.get(type(test.ops[0])), test.comparators[0]
         if len(test.ops) > 1 or compare is None or not isinstance(right, ast.Constant):
             return None
@@ -94,7 +89,7 @@ class OptionsOff:
         except TypeError:
             return None
 
-    def _values(self, node: ast.expr, place: _Place, hops: int) -> _Values | None:
+    def _values(self, node: ast.expr, place: CalledPlace, hops: int) -> _Values | None:
         """All literals that an expression may be; None where it may be something else."""
         _, function, owner = place
         if isinstance(node, ast.Constant):
@@ -105,113 +100,40 @@ class OptionsOff:
             return self._kept(node.attr, place, hops) if hops and node.value.id == "self" else None
         return None
 
-    def _kept(self, name: str, place: _Place, hops: int) -> _Values | None:
+    def _kept(self, name: str, place: CalledPlace, hops: int) -> _Values | None:
         """What an attribute holds that only ``__init__`` sets, once, and nothing else in the project sets or says."""
         file, _, owner = place
         init = next((each for each in getattr(owner, "body", ()) if getattr(each, "name", "") == "__init__"), None)
         if not isinstance(init, _FUNCTIONS):
             return None
         values = values_by_path(init).get(f"self.{name}", [])
-        files = self._files(name)
+        files = self._calls.files_saying(name)
         if len(values) != 1 or files is None or sum(_sets(each.tree, name) for each in files) != 1:
             return None
         return self._values(values[0], (file, init, owner), hops - 1)
 
-    def _given(self, name: str, place: _Place, hops: int) -> _Values | None:
+    def _given(self, name: str, place: CalledPlace, hops: int) -> _Values | None:
         """What all calls of a function give a parameter."""
         file, function, owner = place
-        called = _called_by(function, owner)
-        sites = self._calls(file.path, called) if called is not None else None
+        called = called_by(function, owner)
+        sites = self._calls.of(file.path, called) if called is not None else None
         default = dict(given_by_default(function.args)).get(name)
         found: set[object] = set()
         for site, call in sites or ():
             given = argument_of(call, function, name, is_bound=_is_bound(function, owner)) or default
-            around = place if given is default else next(iter(_around(site, call.lineno)), None)
+            there = place if given is default else next(iter(around(site, call.lineno)), None)
             if given is None or has_stars(call):
                 return None
-            values = None if around is None else self._values(given, around, hops - 1)
+            values = None if there is None else self._values(given, there, hops - 1)
             if values is None:
                 return None
             found |= values
         return frozenset(found) or None
 
-    def _calls(self, home: str, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
-        """The calls of a name that the file at `home` binds, in all files that may mean that one.
-
-        None where it is read for something else, or said beside code.
-        """
-        if (home, name) not in self._sites:
-            self._sites[home, name] = self._found_calls(home, name)
-        return self._sites[home, name]
-
-    def _found_calls(self, home: str, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
-        files, beside = self._files(name), self._project.saying((name,), beside_code=True)
-        if files is None or beside is None or not all(map(_is_prose, beside)):
-            return None
-        found: list[tuple[ModuleFile, ast.Call]] = []
-        for file in files:
-            if self._means_another(file, home, name):
-                continue
-            sites = sites_in(file.tree, name)
-            if sites is None:
-                return None
-            found += [(file, each.call) for each in sites]
-        return found
-
-    def _means_another(self, file: ModuleFile, home: str, name: str) -> bool:
-        """Whether a name of the top level is that of another file."""
-        if file.path == home:
-            return False
-        bound = file.bindings.get(name, ())
-        if any(isinstance(each, (*_FUNCTIONS, ast.ClassDef)) for each in bound):
-            return True
-        if not bound:
-            return False
-        led = defined(self._project, file.path, file.tree, name)
-        return led is None or led[0].path != home
-
-    def _files(self, name: str) -> list[ModuleFile] | None:
-        """This file and the others that say a name; None for too many."""
-        paths = self._project.saying((name,))
-        if paths is None or len(paths) > _MOST_FILES:
-            return None
-        found = [self._own]
-        for path in paths:
-            module = self._project.library.get(path)
-            self._project.used(path, "", module)
-            if module is None:
-                return None
-            found.append(module)
-        return found
-
-
-def _is_prose(path: str) -> bool:
-    return path.endswith((".md", ".rst", ".txt"))
-
 
 def _agreed(values: _Values | None, is_so: Callable[[object], bool]) -> bool | None:
     found = None if values is None else {bool(is_so(each)) for each in values}
     return found.pop() if found is not None and len(found) == 1 else None
-
-
-def _around(file: ModuleFile, line: int) -> list[_Place]:
-    """The functions that hold a line, the innermost first, each with its class; none for the top level."""
-    return [(file, *each) for each in _functions_in(file.tree) if holds(each[0], line)]
-
-
-@once_a_node
-def _functions_in(tree: ast.Module) -> list[tuple[Function, ast.ClassDef | None]]:
-    owners = {id(each): owner for owner in nodes_in(tree, ast.ClassDef) for each in owner.body}
-    found: list[Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
-    return sorted(((each, owners.get(id(each))) for each in found), key=lambda each: -each[0].lineno)
-
-
-def _called_by(function: Function, owner: ast.ClassDef | None) -> str | None:
-    """The name by which a function is called; None for a method that torch or the language calls, as `forward`."""
-    if owner is not None and function.name == "__init__":
-        return owner.name
-    is_called = not function.name.startswith("__") and function.name not in torch_api.MODULE_ATTRIBUTES
-    return function.name if is_called else None
 
 
 def _is_bound(function: Function, owner: ast.ClassDef | None) -> bool:

@@ -1,0 +1,124 @@
+"""The calls of functions of one project by their names, and the functions that hold a place of a file."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.programs.places import holds
+from torchdevlint.flow.scope.call_sites import Function, sites_in
+from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MOST_FILES = 40
+CalledPlace = tuple[ModuleFile, Function, "ast.ClassDef | None"]
+"""A function, the file that it stands in, and the class that it is a method of."""
+
+
+class ProjectCalls:
+    """The calls in the files of a project, seen from one of them."""
+
+    def __init__(self, own: ModuleFile, project: Project) -> None:
+        self._own = own
+        self._project = project
+        self._sites: dict[tuple[str, str], list[tuple[ModuleFile, ast.Call]] | None] = {}
+
+    def of_method(self, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
+        """The calls ``x.name()`` in all files, whatever `x` is; None where `name` is read as an attribute otherwise."""
+        key = "", name
+        if key not in self._sites:
+            files = self.files_saying(name)
+            calls = None if files is None else [(each, _method_calls(each.tree, name)) for each in files]
+            is_known = calls is not None and all(found is not None for _, found in calls)
+            found = [(file, call) for file, each in calls or () for call in each or ()]
+            self._sites[key] = found if is_known else None
+        return self._sites[key]
+
+    def of(self, home: str, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
+        """The calls of a name that the file at `home` binds, in all files that may mean that one.
+
+        None where it is read for something else, or said beside code.
+        """
+        if (home, name) not in self._sites:
+            self._sites[home, name] = self._found_calls(home, name)
+        return self._sites[home, name]
+
+    def _found_calls(self, home: str, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
+        files, beside = self.files_saying(name), self._project.saying((name,), beside_code=True)
+        if files is None or beside is None or not all(map(_is_prose, beside)):
+            return None
+        found: list[tuple[ModuleFile, ast.Call]] = []
+        for file in files:
+            if self._means_another(file, home, name):
+                continue
+            sites = sites_in(file.tree, name)
+            if sites is None:
+                return None
+            found += [(file, each.call) for each in sites]
+        return found
+
+    def _means_another(self, file: ModuleFile, home: str, name: str) -> bool:
+        """Whether a name of the top level is that of another file."""
+        if file.path == home:
+            return False
+        bound = file.bindings.get(name, ())
+        if any(isinstance(each, (*_FUNCTIONS, ast.ClassDef)) for each in bound):
+            return True
+        if not bound:
+            return False
+        led = defined(self._project, file.path, file.tree, name)
+        return led is None or led[0].path != home
+
+    def files_saying(self, name: str) -> list[ModuleFile] | None:
+        """This file and the others that say a name; None for too many."""
+        paths = self._project.saying((name,))
+        if paths is None or len(paths) > _MOST_FILES:
+            return None
+        found = [self._own]
+        for path in paths:
+            module = self._project.library.get(path)
+            self._project.used(path, "", module)
+            if module is None:
+                return None
+            found.append(module)
+        return found
+
+
+def _method_calls(tree: ast.Module, name: str) -> list[ast.Call] | None:
+    """The calls of methods of a name; ``self.name`` of objects that hold something under it is another thing."""
+    read = [each for each in nodes_in(tree, ast.Attribute) if each.attr == name]
+    kept = any(dotted_path(each) == f"self.{name}" and isinstance(each.ctx, ast.Store) for each in read)
+    calls = [each for each in nodes_in(tree, ast.Call) if each.func in read]
+    called = {id(each.func) for each in calls}
+    others = [each for each in read if isinstance(each.ctx, ast.Load) and id(each) not in called]
+    is_said = any(each.value == name for each in nodes_in(tree, ast.Constant))
+    is_read = any(not (kept and dotted_path(each) == f"self.{name}") for each in others)
+    return None if is_said or is_read else calls
+
+
+def around(file: ModuleFile, line: int) -> list[CalledPlace]:
+    """The functions that hold a line, the innermost first, each with its class; none for the top level."""
+    return [(file, *each) for each in _functions_in(file.tree) if holds(each[0], line)]
+
+
+@once_a_node
+def _functions_in(tree: ast.Module) -> list[tuple[Function, ast.ClassDef | None]]:
+    owners = {id(each): owner for owner in nodes_in(tree, ast.ClassDef) for each in owner.body}
+    found: list[Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    return sorted(((each, owners.get(id(each))) for each in found), key=lambda each: -each[0].lineno)
+
+
+def called_by(function: Function, owner: ast.ClassDef | None) -> str | None:
+    """The name by which a function is called; None for a method that torch or the language calls, as `forward`."""
+    if owner is not None and function.name == "__init__":
+        return owner.name
+    is_called = not function.name.startswith("__") and function.name not in torch_api.MODULE_ATTRIBUTES
+    return function.name if is_called else None
+
+
+def _is_prose(path: str) -> bool:
+    return path.endswith((".md", ".rst", ".txt"))
