@@ -17,6 +17,7 @@ from torchdevlint.flow.facts.tensors import (
     SIZED_ALIKE,
     MixedDevices,
 )
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report
 from torchdevlint.rules.edits import argument_added, argument_replaced, call_added, keywords
 from torchdevlint.rules.wording import code, with_argument
@@ -203,6 +204,12 @@ def claim(fact: MixedDevices, first: Creation) -> str:
     return f"{made}, and {code(fact.other.text)} is on {fact.other.device}"
 
 
+_COMPRESSED = {
+    f"`torch.{name}()`": parts[0] for name, parts in torch_api.SPARSE_FACTORIES.items() if name != "sparse_coo_tensor"
+}
+"""Makers of sparse tensors with a check of their own, and the indices that it names: ``SparseCsrTensorImpl.cpp``."""
+
+
 def symptom(fact: MixedDevices) -> str:
     """The exception that the operation raises."""
     if is_returned(fact):
@@ -223,6 +230,8 @@ def symptom(fact: MixedDevices) -> str:
         return "nothing raises here: what the object keeps is in two places, and meets there or at its users"
     if fact.operation == "indexing":
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
+    if fact.operation in _COMPRESSED:
+        return f"RuntimeError: Values and {_COMPRESSED[fact.operation]} need to be on the same device."
     if fact.operation in _GRADIENTS:
         return "RuntimeError: invalid gradient at index 0 - expected device cuda:0 but got cpu"
     if fact.operation == ASSERTED:

@@ -1,6 +1,7 @@
 """Tensors that a Module keeps for nothing but to say where it is: ``x.to(self.dummy.device)``.
 
-A buffer or Parameter says that. A plain attribute stays on the CPU, and sends everything there.
+A buffer or Parameter says that. A plain attribute stays on the CPU, and sends everything there. So does one without
+dimensions, of which no other use says that it stayed: it may be combined with tensors of any device.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ _MOVERS = ("to", "cuda", "_apply")
 
 
 def _note_read(event: DeviceRead) -> None:
-    """``self.dummy.device`` in a method, where `self.dummy` is a new tensor of ``__init__`` that nothing else reads."""
+    """``self.dummy.device`` in a method, where ``__init__`` made `self.dummy` to say where things are."""
     frame, owner, node = event.frame, event.frame.owner, event.node
     path = dotted_path(node.value) or ""
     if owner is None or not owner.is_module or not path.startswith("self.") or path.count(".") > 1:
         return
-    if frame.entry.kind == "init" or _is_while_made(frame, owner) or not _only_marks(owner, path[5:]):
+    if frame.entry.kind == "init" or _is_while_made(frame, owner) or not _stays(owner, path[5:]):
+        return
+    if event.tensor.ndim and not _only_marks(owner, path[5:]):
         return
     if any(site.where != "init" for site in event.tensor.creations):
         return
@@ -43,12 +46,15 @@ def _is_while_made(frame: Frame, owner: ClassInfo) -> bool:
     return name in ("__init__", *_MOVERS) or is_part_of_init(frame.machine, owner, name)
 
 
-def _only_marks(owner: ClassInfo, name: str) -> bool:
-    """Whether ``__init__`` alone writes the attribute, and all that is read of it is its device or dtype."""
+def _stays(owner: ClassInfo, name: str) -> bool:
+    """Whether ``__init__`` alone writes the attribute, and no method moves what the class keeps."""
     writers = writers_of(owner, name)
     moved = any(mover in owner.all_methods for mover in _MOVERS)
-    if moved or len(writers) != 1 or getattr(writers[0], "name", "") != "__init__":
-        return False
+    return not moved and len(writers) == 1 and getattr(writers[0], "name", "") == "__init__"
+
+
+def _only_marks(owner: ClassInfo, name: str) -> bool:
+    """Whether all that is read of the attribute is its device or dtype."""
     return all(asked in _ASKED for each in owner.mro for asked in _reads(each.node).get(name, ()))
 
 

@@ -206,13 +206,26 @@ def _asked_here(scope: Scope) -> frozenset[str]:
 
 
 def left_alone(scope: ast.AST) -> set[ast.AST]:
-    """The expressions in a scope that are called, or asked for what leaves a model where it is."""
+    """The expressions in a scope that are called, held against None, or asked for what leaves a model where it is."""
     found: set[ast.AST] = {call.func for call in nodes_in(scope, ast.Call)}
+    found.update(each.left for each in nodes_in(scope, ast.Compare) if isinstance(each.ops[0], (ast.Is, ast.IsNot)))
+    found.update(_defaulted(scope))
     found.update(each.value for each in nodes_in(scope, ast.Attribute) if each.attr in _KEEPS_PLACE)
     calls = (each.value.func for each in nodes_in(scope, ast.Expr) if isinstance(each.value, ast.Call))
     dropped = (each for each in calls if isinstance(each, ast.Attribute))
     found.update(each.value for each in dropped if each.attr in torch_api.MODULE_MODES)
     return found
+
+
+def _defaulted(scope: ast.AST) -> Iterator[ast.expr]:
+    """`net` in ``net = net or Net()`` and ``net = net if net else Net()``: it is bound again as it is."""
+    for target, value in (pair for each in assignments_in(scope) for pair in _pairs(each)):
+        if isinstance(value, (ast.BoolOp, ast.IfExp)):
+            yield from (each for each in _alternatives(value) if dotted_path(each) == dotted_path(target))
+
+
+def _alternatives(value: ast.BoolOp | ast.IfExp) -> list[ast.expr]:
+    return value.values if isinstance(value, ast.BoolOp) else [value.test, value.body, value.orelse]
 
 
 def asked_for_methods(scope: ast.AST) -> set[ast.AST]:
@@ -232,9 +245,17 @@ def kept_names(scope: Scope, left_alone: set[ast.AST]) -> frozenset[str]:
     }
     alone = {name for name, places in bindings_in(scope).items() if sum(bound for _, bound, _ in places) == 1}
     bound = [pair for each in assignments_in(scope) for pair in _pairs(each)]
-    plain = {target.id for target, value in bound if isinstance(target, ast.Name) and isinstance(value, ast.Call)}
+    plain = {target.id for target, value in bound if isinstance(target, ast.Name) and _makes_one(value, target.id)}
     shared = {name for each in inside(scope) if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names}
     return frozenset((alone & plain) - given_away - shared)
+
+
+def _makes_one(value: ast.expr, name: str) -> bool:
+    """Whether it is what a call gives, or that in place of nothing: ``name or Net()``, ``name if name else Net()``."""
+    if isinstance(value, (ast.BoolOp, ast.IfExp)):
+        made = [each for each in _alternatives(value) if isinstance(each, ast.Call)]
+        return len(made) == 1 and any(dotted_path(each) == name for each in _alternatives(value))
+    return isinstance(value, ast.Call)
 
 
 def _pairs(statement: Assignment) -> Iterator[tuple[ast.expr, ast.expr]]:

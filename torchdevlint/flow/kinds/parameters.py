@@ -89,7 +89,8 @@ def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, rece
         tensors = annotated_tensor(spec.vararg.annotation)
         values[spec.vararg.arg] = Seq(None, _tensor(frame, spec.vararg, entry) if tensors else UNKNOWN)
     if spec.kwarg is not None:
-        values[spec.kwarg.arg] = Map((), UNKNOWN)
+        tensors = annotated_tensor(spec.kwarg.annotation)
+        values[spec.kwarg.arg] = Map((), _tensor(frame, spec.kwarg, entry) if tensors else UNKNOWN)
     return values
 
 

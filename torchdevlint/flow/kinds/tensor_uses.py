@@ -53,13 +53,15 @@ def _targets(
 ) -> list[_Parameter] | None:
     """The parameters of functions of this file that `name` is handed to; None if `function` says it is a tensor."""
     uses = uses_in(function).get(name)
-    if uses is None or is_used_otherwise(frame, function, name):
+    node = None if owner is None else owner.node
+    described = not isinstance(function, (ast.Lambda, ast.Module)) and name in documented_tensors(function, node)
+    if uses is None:
+        return None if described else []
+    if is_used_otherwise(frame, function, name):
         return []
-    if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES) or _is_index(uses):
+    if described or uses.is_tensor or _is_index(uses) or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES):
         return None
     closure = owner.closure if owner is not None else frame.closure
-    if not isinstance(function, (ast.Lambda, ast.Module)) and name in documented_tensors(function):
-        return None
     if uses.has_dimensions and any(_is_dtype(_static(frame, each, closure, owner, function)) for each in uses.dtypes):
         return None
     for call, place in uses.derived:

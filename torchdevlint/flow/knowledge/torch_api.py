@@ -272,14 +272,14 @@ OTHER_FACTORIES = frozenset(
 )
 """Take ``device=`` too, and each has a transfer function of its own or an unknown number of dimensions."""
 SPARSE_FACTORIES = {
-    "sparse_coo_tensor": 1,
-    "sparse_csr_tensor": 2,
-    "sparse_csc_tensor": 2,
-    "sparse_bsr_tensor": 2,
-    "sparse_bsc_tensor": 2,
-    "sparse_compressed_tensor": 2,
+    "sparse_coo_tensor": ("indices", "values"),
+    "sparse_csr_tensor": ("crow_indices", "col_indices", "values"),
+    "sparse_csc_tensor": ("ccol_indices", "row_indices", "values"),
+    "sparse_bsr_tensor": ("crow_indices", "col_indices", "values"),
+    "sparse_bsc_tensor": ("ccol_indices", "row_indices", "values"),
+    "sparse_compressed_tensor": ("compressed_indices", "plain_indices", "values"),
 }
-"""Follow the device of their values, the argument with this number."""
+"""The first arguments. Without ``device=``, those that are tensors have to be on one device; lists follow the last."""
 CPU_FACTORIES = frozenset("from_file from_numpy frombuffer normal range".split())
 """Ignore the default device: the result is on the CPU, whatever the context says."""
 DATA_FACTORIES = frozenset("tensor as_tensor asarray".split())

@@ -10,7 +10,7 @@ from torchdevlint.flow.kinds.arrays import array_dimensions
 from torchdevlint.flow.kinds.converted import is_listed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
-from torchdevlint.flow.run.operations import created
+from torchdevlint.flow.run.operations import combine, created
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.uses import uses_in
@@ -72,9 +72,9 @@ def _make(frame: Frame, state: State, node: ast.Call, name: str, tail: str, argu
         return Tensor(
             device, _factory_ndim(tail, arguments), given[1].creations, (Step(f"created by `{name}`", node, name),)
         )
-    values = torch_api.SPARSE_FACTORIES.get(tail)
-    if values is not None and given is None:
-        return _sparse(frame, state, node, name, arguments.value(values, "values"), device)
+    parts = torch_api.SPARSE_FACTORIES.get(tail)
+    if parts is not None and given is None:
+        return _sparse(frame, state, node, name, [arguments.get(*each) for each in enumerate(parts)], device)
     if tail in torch_api.DATA_FACTORIES:
         return _from_data(frame, state, node, name, arguments, device)
     if tail == "normal" and "size" not in arguments.keywords and len(arguments.positional) < 3:
@@ -112,8 +112,13 @@ def size_ndim(size: Value) -> int:
     return 1 if is_number(size) else AT_LEAST_1
 
 
-def _sparse(frame: Frame, state: State, node: ast.Call, name: str, values: Value, device: Device) -> Value:
-    """A sparse tensor without ``device=`` is where its values are."""
+def _sparse(
+    frame: Frame, state: State, node: ast.Call, name: str, parts: list[tuple[ast.expr, Value] | None], device: Device
+) -> Value:
+    """A sparse tensor without ``device=`` is where its values are, and so have its indices to be."""
+    tensors = [each for each in parts if each is not None and not isinstance(each[1], Seq)]
+    combine(frame, state, node, f"`{name}()`", tensors, strict=True)
+    values = UNKNOWN if parts[-1] is None else parts[-1][1]
     if isinstance(values, Tensor):
         return Tensor(values.device, AT_LEAST_1, values.creations, values.steps, values.moved)
     if isinstance(values, (Unknown, Choice)):

@@ -159,11 +159,22 @@ def write_attribute(receiver: Value, name: str, value: Value, conditions: Condit
         value = value if _is_a_stage(value, info) else adopt(value)
     elif not info.resolved:
         value = _maybe_registered(value)
+    if receiver.made_at is not None and name in info.attributes and _is_from_callers(value):
+        return value
     first = info.written_if.setdefault(name, conditions)
     _write(info.attributes, name, value, first, conditions)
     if receiver.made_at is None:
         _write(info.apart_from_calls, name, value, first, conditions)
     return value
+
+
+def _is_from_callers(value: Value) -> bool:
+    """Whether it is where an argument of the code is that made the instance: that says no more than `self` knows.
+
+    So it is of a class that makes another one of what it holds, as ``inverse`` and ``transpose`` do.
+    """
+    held = [each for _, each in alternatives(value) if each != NONE]
+    return bool(held) and all(isinstance(each, Tensor) and each.device.origin is Origin.ARGUMENT for each in held)
 
 
 def _write(

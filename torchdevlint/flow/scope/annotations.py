@@ -14,8 +14,10 @@ _TENSOR_ANNOTATIONS = frozenset(
 )
 _BY_SHAPE = frozenset({"TensorType"})
 """What torchtyping calls a tensor of a shape: ``TensorType["batch", 3]``."""
-_SHAPED = frozenset("Float Int Bool Shaped Num Inexact Complex Integer UInt Float32 Int64 Float16 Float64".split())
-"""What jaxtyping puts before a tensor and its shape: ``Float[Tensor, "b c"]``."""
+_SHAPED = frozenset(
+    "Annotated Bool Complex Float Float16 Float32 Float64 Inexact Int Int32 Int64 Integer Num Real Shaped UInt".split()
+)
+"""What jaxtyping and `typing` put before a tensor and what else is said of it: ``Float[Tensor, "b c"]``."""
 
 
 def annotated_tensor(annotation: ast.expr | None) -> bool:
@@ -30,8 +32,8 @@ def annotated_tensor(annotation: ast.expr | None) -> bool:
             return annotated_tensor(_parsed(annotation.value))
         return annotation.value.rpartition(".")[2].strip("\"' ") in _TENSOR_ANNOTATIONS
     if isinstance(annotation, ast.Attribute):
-        of_torch = isinstance(annotation.value, ast.Name) and annotation.value.id == "torch"
-        return annotation.attr in _TENSOR_ANNOTATIONS or (of_torch and annotation.attr == "tensor")
+        said = f"{annotation_name(annotation.value)}.{annotation.attr}"
+        return annotation.attr in _TENSOR_ANNOTATIONS or said in ("torch.tensor", "nn.Parameter")
     if isinstance(annotation, ast.Name):
         return annotation.id in _TENSOR_ANNOTATIONS or annotation.id in _BY_SHAPE
     if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, (ast.Name, ast.Attribute)):

@@ -19,15 +19,32 @@ _FORMS = (
 )
 _SPHINX = regex(r":param[ \t]+([\w.~`:]+)[ \t]+(\w+):")
 _BETWEEN = regex(r"[,|/]|\bor\b")
-_TENSOR = regex(r"(?:torch\.|autograd\.)*(?:[A-Z][a-z]+)?(?:Tensor|Variable)")
-_BESIDES = regex(r"optional|required|None|default.*", re.IGNORECASE)
-_WORDS = ("Tensor", "Variable")
+_ELEMENTS = r"(?:float|bool|boolean|int|integer|long|binary|byte|double)s?(?:\d+)?"
+_TENSOR = regex(
+    rf"(?:torch\.|autograd\.)*(?:[A-Z][a-z]+)?(?:Tensor|Variable)|(?:{_ELEMENTS}\s+)?(?:torch\.)?[Tt]ensor(?:\s+of\s+{_ELEMENTS})?"
+)
+_BESIDES = regex(r"optional|required|None|default.*|(?:shape|size|dims?|dtype)\b.*|(?:float|int)\d+", re.IGNORECASE)
+"""What may stand beside the type without being another one."""
+_OPTIONAL = regex(r"(?:typing\.)?Optional\[([^\[\]]*)\]")
+_ASIDE = regex(r"\[[^\[\]]*\]|:\w+:|[`*~]|\([^()]*\)|\b(?:of|with) (?:the )?(?:shape|size|dim).*")
+"""Sizes, roles and marks of reStructuredText, and what is said of the shape."""
+_WORDS = ("Tensor", "Variable", "tensor")
+
+
+def documented_tensors(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, owner: ast.ClassDef | None = None
+) -> frozenset[str]:
+    """The parameters that the docstring of `function` says are tensors, and nothing else.
+
+    Those of ``__init__`` may be described by the class that owns it.
+    """
+    own = _tensors_of(function)
+    return own | _tensors_of(owner) if owner is not None and function.name == "__init__" else own
 
 
 @lru_cache(maxsize=512)
-def documented_tensors(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """The parameters that the docstring of `function` says are tensors, and nothing else."""
-    text = ast.get_docstring(function, clean=False) or ""
+def _tensors_of(described: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> frozenset[str]:
+    text = ast.get_docstring(described, clean=False) or ""
     if not any(word in text for word in _WORDS):
         return frozenset()
     pairs = [match.groups() for form in _FORMS for match in form.finditer(text)]
@@ -37,7 +54,7 @@ def documented_tensors(function: ast.FunctionDef | ast.AsyncFunctionDef) -> froz
 
 def _is_tensor(kind: str) -> bool:
     """Whether a documented type such as ``:class:`torch.Tensor`, optional`` is that of a tensor alone."""
-    words = re.sub(r"(?<=Tensor)\s*\[[^\]]*\]|:\w+:|[`*~]|\([^()]*\)|\bof (?:shape|size|dim).*", " ", kind)
+    words = _ASIDE.sub(" ", _OPTIONAL.sub(r"\1", kind))
     parts = [part.strip() for part in _BETWEEN.split(words.rstrip(" ."))]
     kinds = [part for part in parts if part and not _BESIDES.fullmatch(part)]
     return bool(kinds) and all(_TENSOR.fullmatch(part) for part in kinds)
