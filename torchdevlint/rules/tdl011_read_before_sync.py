@@ -35,7 +35,8 @@ more often than necessary. Where `non_blocking` is given by its position, there 
 ## What it cannot see
 Reads in functions of other files, and copies into a buffer by `copy_(t, non_blocking=True)`. It is silent as soon as a
 call in between may have waited: `synchronize`, `.item()` and `.cpu()` of another tensor, and functions whose names
-speak of waiting. `.numpy()` alone only gives another view of the memory, and reads nothing. A copy from MPS blocks.
+speak of waiting. `.numpy()` alone only gives another view of the memory, and reads nothing. A copy from MPS blocks. The
+first ones of a list of copies (`copies[:n]`) are taken to be complete.
 
 ## References
 - [torch.Tensor.to](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html)
@@ -171,6 +172,8 @@ def note_read(frame: Frame, state: State, node: ast.AST, value_node: ast.expr, v
     copy = _copy_of(machine, value)
     if not isinstance(copy, ast.Call) or not isinstance(copy.func, ast.Attribute):
         return
+    if _leaves_last_off(frame, state, value_node):
+        return
     source = machine.text_of(copy.func.value)
     machine.record(
         ("read", copy),
@@ -179,6 +182,13 @@ def note_read(frame: Frame, state: State, node: ast.AST, value_node: ast.expr, v
         ),
         state,
     )
+
+
+def _leaves_last_off(frame: Frame, state: State, node: ast.expr) -> bool:
+    """``copies[:n]``: the first ones of a list, which grows by a copy a round, were made rounds ago."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Slice) or node.slice.upper is None:
+        return False
+    return isinstance(frame.evaluate(node.value, state), Seq)
 
 
 def _note_operands(event: Operated) -> None:
