@@ -120,3 +120,34 @@ def test_a_package_has_users_elsewhere(tmp_path: Path) -> None:
     (root / "tables").mkdir()
     application(root / "tables", __init__="", helper=HELPER, loading=LOADING, main=MAIN)
     assert found(root) == ["loading.py:TDL201"] * 2
+
+
+SCRIPT = """import os
+import torch
+from helper import place
+
+folder = "processed/"
+for file in os.listdir(folder):
+    data = torch.load(folder + file)
+    data.label = 3 if data.y < 0.5 else 4
+"""
+TRAINING = "import torch\nfrom helper import place\n\nif __name__ == '__main__':\n    torch.ones(3, device=place())\n"
+
+
+def test_a_script_that_only_runs_down(tmp_path: Path) -> None:
+    """It has no main guard and speaks to nobody: it is one of the programs of an application all the same."""
+    root = application(tmp_path, helper=HELPER, main=TRAINING, relabel=SCRIPT)
+    assert found(root) == []
+    assert found(root, "TDL201") == ["relabel.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("converted", "expected"), [("torch.float32", []), ("device", ["relabel.py:TDL201"])], ids=["a dtype", "a device"]
+)
+def test_what_is_converted_before_it_is_written(tmp_path: Path, converted: str, expected: list[str]) -> None:
+    script = SCRIPT.replace("torch.load(folder + file)", "torch.load(folder + 'data_static.pt')")
+    writing = "import torch\nfrom helper import place\nfrom other import Data, edges\n\ndef write(folder, x, device):\n"
+    writing += f"    labels = edges(x)\n    data = Data(x.float(), labels.to({converted}))\n"
+    writing += "    torch.save(data, folder + 'data_static.pt')\n"
+    root = application(tmp_path, helper=HELPER, main=TRAINING, relabel=script, writing=writing)
+    assert found(root) == expected

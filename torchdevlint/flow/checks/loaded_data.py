@@ -11,7 +11,7 @@ from torchdevlint.flow.checks.loaded_options import stands_for_options
 from torchdevlint.flow.checks.loaded_uses import is_read_by_host
 from torchdevlint.flow.checks.packed_files import is_packed
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device, places_in
+from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, mentions_cuda, mentions_device, places_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -181,9 +181,15 @@ def _moves(node: ast.AST) -> bool:
 
 @once_a_node
 def _weighty(scope: ast.AST) -> frozenset[str]:
-    """The paths that are used as models and optimizers are."""
-    methods = (each.func for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute))
+    """The paths that are used as models and optimizers are; what only gets another dtype is not."""
+    calls = (each for each in nodes_in(scope, ast.Call) if not all(map(_is_dtype, places_in(each) or [None])))
+    methods = (each.func for each in calls if isinstance(each.func, ast.Attribute))
     return frozenset(path for each in methods if each.attr in _OF_MODELS and (path := dotted_path(each.value)))
+
+
+def _is_dtype(place: ast.expr | None) -> bool:
+    """Whether a place is none but a dtype: ``x.to(torch.float32)``."""
+    return place is not None and is_dtype_name(dotted_path(place) or "")
 
 
 def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:

@@ -78,8 +78,8 @@ def _note(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
         for each in value.items if value.items is not None else value.members:
             _note(frame, state, node, each)
         return
-    for _, each in alternatives(value, state.conditions):
-        if not isinstance(each, Tensor) or not on_cpu(each.device):
+    for at, each in alternatives(value, state.conditions):
+        if not isinstance(each, Tensor) or not on_cpu(each.device) or frame.machine.is_without_accelerator(at):
             continue
         for site in each.creations:
             source = frame.machine.memory(_Memory).filled.get((frame.machine.entry_node, site))

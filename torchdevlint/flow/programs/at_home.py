@@ -77,6 +77,8 @@ class Home:
             return not _is_of_ranks(fact)
         if isinstance(fact, DiscardedMove) and fact.named:
             return self._has_no_users
+        if isinstance(fact, CheckpointLoad) and (fact.of_data or fact.brought_back) and self._has_no_users:
+            return self._application.is_of_several or self._stands_alone
         if isinstance(fact, IgnoresGivenDevice) and is_of_tensor(fact.given) and self._nobody_chooses(fact.at):
             return True
         if not (self._is_seen or self._stands_alone):
@@ -87,8 +89,7 @@ class Home:
         return judged(self, fact)
 
     def _load_hurts_nobody(self, fact: CheckpointLoad) -> bool:
-        at_home = not fact.rank_code and (self._is_read_at_home(fact.at) or self._is_for_cuda)
-        return fact.of_data or fact.brought_back or at_home
+        return not fact.rank_code and (self._is_read_at_home(fact.at) or self._is_for_cuda)
 
     def _literal_hurts_nobody(self, fact: IgnoresGivenDevice) -> bool:
         if self._is_file_for_cuda or self._is_for_cuda:
