@@ -145,7 +145,7 @@ def test_a_script_that_only_runs_down(tmp_path: Path) -> None:
     ("converted", "expected"), [("torch.float32", []), ("device", ["relabel.py:TDL201"])], ids=["a dtype", "a device"]
 )
 def test_what_is_converted_before_it_is_written(tmp_path: Path, converted: str, expected: list[str]) -> None:
-    script = SCRIPT.replace("torch.load(folder + file)", "torch.load(folder + 'data_static.pt')")
+    script = SCRIPT.replace("torch.load(folder + file)", "torch.load(folder + 'data_static.pt')") + "print(data)\n"
     writing = "import torch\nfrom helper import place\nfrom other import Data, edges\n\ndef write(folder, x, device):\n"
     writing += f"    labels = edges(x)\n    data = Data(x.float(), labels.to({converted}))\n"
     writing += "    torch.save(data, folder + 'data_static.pt')\n"

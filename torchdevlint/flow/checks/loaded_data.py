@@ -182,14 +182,14 @@ def _moves(node: ast.AST) -> bool:
 @once_a_node
 def _weighty(scope: ast.AST) -> frozenset[str]:
     """The paths that are used as models and optimizers are; what only gets another dtype is not."""
-    calls = (each for each in nodes_in(scope, ast.Call) if not all(map(_is_dtype, places_in(each) or [None])))
+    calls = (each for each in nodes_in(scope, ast.Call) if not any(map(_is_dtype, places_in(each))))
     methods = (each.func for each in calls if isinstance(each.func, ast.Attribute))
     return frozenset(path for each in methods if each.attr in _OF_MODELS and (path := dotted_path(each.value)))
 
 
-def _is_dtype(place: ast.expr | None) -> bool:
+def _is_dtype(place: ast.expr) -> bool:
     """Whether a place is none but a dtype: ``x.to(torch.float32)``."""
-    return place is not None and is_dtype_name(dotted_path(place) or "")
+    return is_dtype_name(dotted_path(place) or "")
 
 
 def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
