@@ -82,7 +82,12 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow.checks.wrap_order import wrapped_on_some_paths
+from torchdevlint.flow.checks.wrap_order import (
+    attributes_before,
+    calls_before,
+    is_put_on_model,
+    wrapped_on_some_paths,
+)
 from torchdevlint.flow.events import AttributeRead
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds import wrappers
@@ -163,9 +168,9 @@ def _note_read(event: AttributeRead) -> None:
     if not isinstance(node.ctx, ast.Load):
         return
     defined_by = _class_that_defines(receiver.inner, node.attr)
-    if not _is_missing(receiver, node.attr, defined_by is not None):
+    if not _is_missing(receiver, node.attr, defined_by is not None or is_put_on_model(frame, node, receiver.made_at)):
         return
-    if _is_asked_for(frame, state, node) or _is_put_on_wrapper(frame, node, receiver.made_at):
+    if _is_asked_for(frame, state, node, receiver.made_at) or _is_put_on_wrapper(frame, node, receiver.made_at):
         return
     conditional = wrapped_on_some_paths(frame, state, node.value, receiver.made_at)
     if conditional is None:
@@ -200,7 +205,7 @@ def _note_given(frame: Frame, state: State, node: ast.Call, name: str, arguments
         if not isinstance(each, Library) or each.prefix != "module." or each.made_at is None:
             continue
         conditional = wrapped_on_some_paths(frame, state, model, each.made_at)
-        if conditional is None or _is_asked_for(frame, state, read):
+        if conditional is None or _is_asked_for(frame, state, read, each.made_at):
             continue
         fact = partial(
             HiddenAttribute,
@@ -256,9 +261,13 @@ def _is_missing(receiver: Library, name: str, defined: bool) -> bool:
     return True
 
 
-def _is_asked_for(frame: Frame, state: State, node: ast.Attribute) -> bool:
-    """Whether the function asks for the attribute, or for a class that may have it, or handles its absence."""
+def _is_asked_for(frame: Frame, state: State, node: ast.Attribute, made_at: ast.AST) -> bool:
+    """Whether the function asks for the attribute, or for a class that may have it, or handles its absence.
+
+    Of what class the model is before it is wrapped says nothing of the wrapper.
+    """
     scope = frame.function or frame.machine.tree
+    before = calls_before(scope, made_at)
     if any(_names_class(each, node.value) for each in nodes_in(scope, ast.Attribute)):
         return True
     for call in nodes_in(scope, ast.Call):
@@ -268,7 +277,7 @@ def _is_asked_for(frame: Frame, state: State, node: ast.Attribute) -> bool:
         if asks in _ASKS and isinstance(call.args[1], ast.Constant) and call.args[1].value == node.attr:
             return True
         of_it = asks == "isinstance" and dotted_path(call.args[0]) == dotted_path(node.value)
-        if of_it and not wrappers.are_wrappers(frame.evaluate(call.args[1], state)):
+        if of_it and call not in before and not wrappers.are_wrappers(frame.evaluate(call.args[1], state)):
             return True
     return any(_is_within(node, each.body) and _catches(each) for each in nodes_in(scope, ast.Try))
 
@@ -322,21 +331,13 @@ def _is_put_on_wrapper(frame: Frame, node: ast.Attribute, made_at: ast.AST) -> b
     a class assigns to itself.
     """
     machine = frame.machine
-    before = _earlier(frame, made_at)
+    before = attributes_before(frame, made_at)
     for target in nodes_in(machine.tree, ast.Attribute):
         if target.attr == node.attr and not isinstance(target.ctx, ast.Load) and target not in before:
             path = dotted_path(target.value) or ""
             if path not in ("self", "cls") and not path.endswith(".module"):
                 return True
     return any(_sets(call, node) for call in nodes_in(machine.tree, ast.Call))
-
-
-def _earlier(frame: Frame, made_at: ast.AST) -> list[ast.Attribute]:
-    """The attributes in this function, or else script, that come before the wrap."""
-    scope, line = frame.function or frame.machine.tree, getattr(made_at, "lineno", 0)
-    if scope is None or made_at not in nodes_in(scope, ast.Call):
-        return []
-    return [each for each in nodes_in(scope, ast.Attribute) if each.lineno < line]
 
 
 def _sets(call: ast.Call, node: ast.Attribute) -> bool:

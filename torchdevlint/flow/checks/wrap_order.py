@@ -92,3 +92,24 @@ def _is_in_order(frame: Frame, attribute: str) -> bool:
     if any(not isinstance(each, ast.FunctionDef) or each.name != "__init__" for each in writers):
         return False
     return frame.function not in [node for each in writers for node in reached_from(owner, each)]
+
+
+def calls_before(scope: ast.AST, made_at: ast.AST) -> frozenset[ast.Call]:
+    """The calls of a function that come before the one that wraps a model there."""
+    calls = nodes_in(scope, ast.Call)
+    line = getattr(made_at, "lineno", 0) if made_at in calls and not isinstance(scope, ast.Module) else 0
+    return frozenset(each for each in calls if each.lineno < line)
+
+
+def is_put_on_model(frame: Frame, node: ast.Attribute, made_at: ast.AST) -> bool:
+    """Whether the function assigns the attribute to the model before it wraps that."""
+    put = (each for each in attributes_before(frame, made_at) if isinstance(each.ctx, ast.Store))
+    return any(dotted_path(each) == dotted_path(node) for each in put)
+
+
+def attributes_before(frame: Frame, made_at: ast.AST) -> list[ast.Attribute]:
+    """The attributes in this function, or else script, that come before the wrap."""
+    scope, line = frame.function or frame.machine.tree, getattr(made_at, "lineno", 0)
+    if scope is None or made_at not in nodes_in(scope, ast.Call):
+        return []
+    return [each for each in nodes_in(scope, ast.Attribute) if each.lineno < line]

@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable
 
-from torchdevlint.flow.events import Chosen
+from torchdevlint.flow.events import AttributeRead, Chosen
 from torchdevlint.flow.kinds import loaders, ranks, wrappers
 from torchdevlint.flow.kinds.placed_loads import places_load
 from torchdevlint.flow.kinds.sizes import is_mask, rows_of
@@ -88,8 +88,17 @@ def _attribute(frame: Frame, node: ast.Attribute, state: State) -> Value:
     if state.paths:
         path = dotted_path(node)
         if path is not None and path in state.paths:
+            _note_wrapped(frame, node, state)
             return settle(state.paths[path], state.conditions)
     return attribute(frame, node, state, frame.evaluate(node.value, state))
+
+
+def _note_wrapped(frame: Frame, node: ast.Attribute, state: State) -> None:
+    """An attribute that was put on a model is read after some paths have wrapped that: the wrapper has none."""
+    held = state.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
+    for _, each in alternatives(held, state.conditions) if isinstance(held, Choice) else ():
+        if isinstance(each, Library) and each.prefix:
+            frame.machine.emit(AttributeRead(frame, state, node, each))
 
 
 def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:

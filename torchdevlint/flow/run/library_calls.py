@@ -24,7 +24,7 @@ from torchdevlint.flow.run.tensor_methods import (
     tensor_operands,
     without_ndim,
 )
-from torchdevlint.flow.run.wrapping import wrap
+from torchdevlint.flow.run.wrapping import is_called_wrapper, wrap
 from torchdevlint.flow.scope.names import is_one_of, mentions_device
 from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
 from torchdevlint.flow.state.arguments import Arguments
@@ -70,7 +70,7 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
         return special(frame, state, node, arguments)
     if name in torch_api.LOADERS:
         return checkpoint_values.load(frame, node, name, arguments)
-    if name in torch_api.WRAPPER_MODULES:
+    if name in torch_api.WRAPPER_MODULES or is_called_wrapper(frame, node, name):
         return wrap(frame, state, node, name, arguments)
     if distributions.is_distribution(name):
         return distributions.construct(name, arguments)

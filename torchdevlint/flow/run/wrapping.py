@@ -6,6 +6,8 @@ import ast
 
 from torchdevlint.flow.events import Wrapped
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import targets_by_value
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP, Device, Origin, literal
 from torchdevlint.flow.state.joins import choose
@@ -13,7 +15,10 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Dev, Library, Obj, Seq, Value
 from torchdevlint.flow.vouch.devices import remember
+from torchdevlint.patterns import regex
 
+_WRAPPERS = regex(r"[._]ddp$|[._]DDP$|\.(?:MM)?(?:Distributed)?DataParallel$")
+"""How libraries and projects call what makes a `DataParallel`, a `DistributedDataParallel` or a class below them."""
 DATA_PARALLEL = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
 
 
@@ -23,7 +28,7 @@ def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     if name == "torch.compile" and not arguments.positional:
         return UNKNOWN
     device = inner.device if isinstance(inner, (Library, Obj)) else TOP
-    prefix = torch_api.WRAPPER_MODULES[name]
+    prefix = torch_api.WRAPPER_MODULES.get(name, "module.")
     if name not in DATA_PARALLEL:
         return Library(name, True, device, prefix, inner, made_at=node)
     remember(frame, state, node)
@@ -31,6 +36,14 @@ def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     wrapper = Library(name, True, wants if moves else device, prefix, inner, made_at=node, wants=wants)
     frame.machine.emit(Wrapped(frame, state, node, wrapper))
     return wrapper
+
+
+def is_called_wrapper(frame: Frame, node: ast.Call, name: str) -> bool:
+    """``model = smart_DDP(model)`` and ``model = MMDataParallel(model)``, of a file or library that is not seen."""
+    if not _WRAPPERS.search(name) or name.startswith("torch.") or not node.args:
+        return False
+    target = targets_by_value(frame.function or frame.machine.reading.tree_here).get(node)
+    return target is not None and dotted_path(target) == dotted_path(node.args[0]) is not None
 
 
 def _not_wrapped_yet(model: Value, node: ast.Call) -> Value:
