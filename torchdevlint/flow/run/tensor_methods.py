@@ -17,7 +17,7 @@ from torchdevlint.flow.run.moves import method_device, move, number_of_device, t
 from torchdevlint.flow.run.operations import Operands, combine, product_ndim
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, LOADER, on_cpu
-from torchdevlint.flow.state.joins import choose, distribute, element_of, is_number, sequence
+from torchdevlint.flow.state.joins import alternatives, choose, distribute, element_of, is_number, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, under_each
 from torchdevlint.flow.state.tensors import at, given_tensor
@@ -243,7 +243,8 @@ def refuses_scalars(name: str, operands: Operands) -> bool:
         if isinstance(value, Tensor) and value.ndim == 0 and on_cpu(value.device)
     ]
     if name in torch_api.STRICT_OR_NUMBERS:
-        return bool(scalars)
+        held = (each for _, value in operands for _, each in alternatives(value))
+        return bool(scalars) or any(isinstance(each, Tensor) and each.ndim is None and each.creations for each in held)
     return name in torch_api.SCALAR_LAST and any(place < 2 for place in scalars)
 
 
