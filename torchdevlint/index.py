@@ -441,7 +441,7 @@ RULES = {
     "tdl311_device_test_never_true": {
         "SEVERITY": "ERROR",
         "FACTS": "NeverTrue",
-        "EVENTS": "Branched Chosen Compared",
+        "EVENTS": "Asked Compared",
         "FUNCTIONS": "builtins.isinstance",
         "METHODS": "is_cuda",
     },
@@ -510,7 +510,7 @@ RULES = {
     "tdl503_cuda_only_selection": {
         "SEVERITY": "ADVICE",
         "FACTS": "CudaOnlySelection",
-        "EVENTS": "Branched Chosen",
+        "EVENTS": "Branched",
     },
     "tdl504_deprecated_cuda_amp": {
         "SEVERITY": "ADVICE",

@@ -19,7 +19,7 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Relation
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Func, Library, Obj, Tensor, Value
+from torchdevlint.flow.state.values import Func, Library, Obj, Ref, Tensor, Value
 
 Given = tuple[ast.expr, Value]
 """An argument or operand: the expression, and what it stands for."""
@@ -316,16 +316,17 @@ class Decorated(_OnPath):
     name: str
 
 
-class Chosen(_OnPath):
-    """``a if test else b`` is about to be evaluated."""
-
-    node: ast.IfExp
-
-
 class Branched(_OnPath):
-    """An ``if`` is about to be run."""
+    """An ``if`` is about to be run, or ``a if test else b`` to be evaluated."""
 
-    node: ast.If
+    node: ast.If | ast.IfExp
+
+
+class Asked(_OnPath):
+    """The truth of `node` is asked, alone or as a part of a test, and it is the function or class `value`."""
+
+    node: ast.expr
+    value: Ref
 
 
 class Looped(_OnPath):

@@ -60,7 +60,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow.events import Branched, Chosen, Compared
+from torchdevlint.flow.events import Asked, Compared
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.kinds.tensor_uses import is_told_alone
@@ -317,14 +317,19 @@ _QUESTIONS = frozenset(
 """Functions that answer True or False."""
 
 
-def _note_test(event: Branched | Chosen) -> None:
+def _note_asked(event: Asked) -> None:
     """``if torch.cuda.is_available:``, also under ``not``, ``and`` and ``or``."""
-    machine = event.frame.machine
-    for each in asked_in(event.node.test):
-        asked = event.frame.evaluate(each, event.state) if isinstance(each, (ast.Name, ast.Attribute)) else None
-        if isinstance(asked, Ref) and asked.name in _QUESTIONS:
-            found = partial(NeverTrue, machine.span_of(each), "uncalled", machine.text_of(each), f"{asked.name}()")
-            machine.record(("never true", each), found, event.state)
+    node, name, machine = event.node, event.value.name, event.frame.machine
+    if name in _QUESTIONS and node in _branched_by(machine.reading.tree_here):
+        found = partial(NeverTrue, machine.span_of(node), "uncalled", machine.text_of(node), f"{name}()")
+        machine.record(("never true", node), found, event.state)
+
+
+@once_a_node
+def _branched_by(tree: ast.Module) -> frozenset[ast.expr]:
+    """What the branches and conditional expressions of a file ask for its truth."""
+    branches: list[ast.If | ast.IfExp] = [*nodes_in(tree, ast.If), *nodes_in(tree, ast.IfExp)]
+    return frozenset(one for each in branches for one in asked_in(each.test))
 
 
 def _note_called(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
@@ -340,7 +345,7 @@ def _note_called(frame: Frame, state: State, node: ast.Call, receiver: Value, ar
         )
 
 
-EVENTS = {Compared: _note_comparison, Branched: _note_test, Chosen: _note_test}
+EVENTS = {Compared: _note_comparison, Asked: _note_asked}
 METHODS = {"is_cuda": _note_called}
 FUNCTIONS = {"builtins.isinstance": _note_instance}
 

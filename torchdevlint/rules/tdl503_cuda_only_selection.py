@@ -53,7 +53,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.events import Branched, Chosen
+from torchdevlint.flow.events import Branched
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.names import dotted_path
@@ -124,9 +124,15 @@ _ASKS = "torch.cuda.is_available"
 _BUILT = "torch.backends.mps.is_built"
 
 
-def _note_choice(event: Chosen) -> None:
+def _note_branch(event: Branched) -> None:
+    if isinstance(event.node, ast.IfExp):
+        _note_choice(event.frame, event.state, event.node)
+    else:
+        _note_arms(event.frame, event.state, event.node)
+
+
+def _note_choice(frame: Frame, state: State, node: ast.IfExp) -> None:
     """``"cuda" if torch.cuda.is_available() else "cpu"``."""
-    frame, state, node = event.frame, event.state, event.node
     _note_built(frame, state, node.test, node.body, node)
     if not _chooses(node.body, node.orelse) or not _asks(frame, state, node.test):
         return
@@ -136,9 +142,8 @@ def _note_choice(event: Chosen) -> None:
     _record(frame, state, node, "default" if default else "choice")
 
 
-def _note_branches(event: Branched) -> None:
+def _note_arms(frame: Frame, state: State, node: ast.If) -> None:
     """``if torch.cuda.is_available(): device = "cuda"``, with ``else: device = "cpu"``, or with that before it."""
-    frame, state, node = event.frame, event.state, event.node
     for one in node.body:
         if (assigned := assignment_of(one)) is not None:
             _note_built(frame, state, node.test, assigned.value, one)
@@ -275,7 +280,7 @@ def _is_older(release: str | None) -> bool:
     return found is not None and (int(found[1]), int(found[2])) < (2, 6)
 
 
-EVENTS = {Chosen: _note_choice, Branched: _note_branches}
+EVENTS = {Branched: _note_branch}
 
 
 _NEW = 'torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")'

@@ -17,6 +17,7 @@ from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
 from torchdevlint.flow.kinds.held_modules import held_in, parts_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.constant_modules import is_constant
+from torchdevlint.flow.scope.assigned import assignments_by_path, values_by_target
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.classes import ClassInfo
@@ -139,8 +140,8 @@ def _kind(info: ClassInfo, place: ast.AST, value: Value) -> str:
 
 
 def _assigned_at(info: ClassInfo, place: ast.AST) -> ast.expr | None:
-    assigned = (each for one in info.mro for each in assignments_in(one.node) if each.targets[0] is place)
-    return next((each.value for each in assigned), None)
+    found = (values_by_target(one.node).get(place) for one in info.mro)
+    return next((each for each in found if each is not None), None)
 
 
 def _ends_with_comma(machine: Machine, node: ast.expr | None) -> bool:
@@ -267,8 +268,7 @@ def _wraps_what_is_none(info: ClassInfo, attribute: str) -> bool:
 
 def _assignments(info: ClassInfo, attribute: str) -> list[Assignment]:
     """All assignments to an attribute in the class and its bases."""
-    assigns = (each for one in info.mro for each in assignments_in(one.node))
-    return [each for each in assigns if dotted_path(each.targets[0]) == f"self.{attribute}"]
+    return [each for one in info.mro for each in assignments_by_path(one.node).get(f"self.{attribute}", ())]
 
 
 def _registers(value: ast.expr | None) -> TypeGuard[ast.Call]:

@@ -42,6 +42,8 @@ def _note_end(event: FunctionEnded) -> None:
     if len(arms) < 2 or any(last_name(each.func) in _MAKES_ANEW for each in nodes_in(function, ast.Call)):
         return
     moves = [(arm, move) for arm in arms if (move := _moved_in(function, arm.value)) is not None]
+    if not moves:
+        return
     seen = False
     for arm in arms:
         kinds = _kinds(frame, arm)

@@ -25,7 +25,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Cls, Dev, Library, Obj, Ref, Seq, Tensor, Value
 from torchdevlint.flow.vouch.names import assignable
-from torchdevlint.source.nodes import assignment_of, dropped_by, inside, is_inside, nodes_in
+from torchdevlint.source.nodes import assignment_of, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 
 def _note_statement(event: Discarded) -> None:
@@ -166,11 +166,7 @@ def _has_a_name(frame: Frame, node: ast.expr, state: State) -> bool:
 def _note_loop(event: Looped) -> None:
     """``for t in batch: t = t.to(d)`` where `t` is not used again: the container still holds the old tensors."""
     frame, node, state = event.frame, event.node, event.state
-    targets = {each.id for each in inside(node.target) if isinstance(each, ast.Name)}
-    for statement, later, tested in _with_what_follows(node.body):
-        moved = _self_move(statement)
-        if moved is None or moved.func.value.id not in targets:  # type: ignore[attr-defined]
-            continue
+    for statement, later, tested, moved in _moves_of_items(node):
         name = moved.func.value.id  # type: ignore[attr-defined]
         if any(_reads(each, name) for each in [*later, *node.orelse]) or _read_after(frame, node, name):
             continue
@@ -180,6 +176,14 @@ def _note_loop(event: Looped) -> None:
             source = _container_of(node.iter)
             for part in source.elts if isinstance(source, (ast.List, ast.Tuple)) else [source]:
                 _explain(frame, frame.evaluate(part, state))
+
+
+@once_a_node
+def _moves_of_items(loop: ast.For | ast.AsyncFor) -> list[tuple[ast.stmt, tuple[ast.AST, ...], bool, ast.Call]]:
+    """Each ``t = t.to(d)`` of what the loop binds, with what follows it, whether it is tested, and the call."""
+    targets = {each.id for each in inside(loop.target) if isinstance(each, ast.Name)}
+    followed = ((*each, _self_move(each[0])) for each in _with_what_follows(loop.body))
+    return [(*rest, move) for *rest, move in followed if move is not None and move.func.value.id in targets]  # type: ignore[misc,attr-defined]
 
 
 def _explain(frame: Frame, batch: Value) -> None:

@@ -8,6 +8,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.events import Asked
 from torchdevlint.flow.kinds import wrappers
 from torchdevlint.flow.kinds.instance_tests import is_instance_of
 from torchdevlint.flow.kinds.parameters import place_of_argument
@@ -59,6 +60,12 @@ def _meant_by(frame: Frame, test: ast.expr) -> ast.expr:
         return test
     bound = assignments_by_path(frame.function).get(test.id, ())
     return bound[0].value if len(bound) == 1 else test
+
+
+def note_asked(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
+    """Tell of a function or class of a library whose truth is asked; what else is asked is seen by its test."""
+    if type(value) is Ref:
+        frame.machine.emit(Asked(frame, state, node, value))
 
 
 def decides(frame: Frame, test: ast.expr, state: State) -> bool:

@@ -6,14 +6,14 @@ import ast
 import builtins
 from collections.abc import Callable
 
-from torchdevlint.flow.events import AttributeRead, Chosen
+from torchdevlint.flow.events import AttributeRead, Branched
 from torchdevlint.flow.kinds import loaders, ranks, wrappers
 from torchdevlint.flow.kinds.placed_loads import places_load
 from torchdevlint.flow.kinds.sizes import is_mask, rows_of
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.agreement import compares_devices
 from torchdevlint.flow.run.attributes import attribute
-from torchdevlint.flow.run.branches import arms, asked_tensor, decides
+from torchdevlint.flow.run.branches import arms, asked_tensor, decides, note_asked
 from torchdevlint.flow.run.calls import call
 from torchdevlint.flow.run.comparisons import compare
 from torchdevlint.flow.run.comprehensions import comprehension, dict_comprehension
@@ -121,6 +121,7 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
 def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:
     value = frame.evaluate(node.operand, state)
     if isinstance(node.op, ast.Not):
+        note_asked(frame, state, node.operand, value)
         if isinstance(value, Guard):
             return Guard(not value.holds)
         if isinstance(value, Const):
@@ -139,6 +140,7 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
     results, within = [], state
     for each in node.values:
         results.append(frame.evaluate(each, within))
+        note_asked(frame, within, each, results[-1])
         surely = isinstance(each, ast.Constant) or decides(frame, each, state)
         if isinstance(node.op, ast.And) and results[-1] == Const(False) and surely:
             return Const(False)
@@ -165,8 +167,9 @@ def _is_chosen(value: Value) -> bool:
 
 
 def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
-    frame.machine.emit(Chosen(frame, state, node))
+    frame.machine.emit(Branched(frame, state, node))
     test = frame.evaluate(node.test, state)
+    note_asked(frame, state, node.test, test)
     taken = test.holds if isinstance(test, Guard) else bool(test.value) if isinstance(test, Const) else None
     if taken is not None:
         otherwise = None

@@ -11,7 +11,7 @@ from torchdevlint.flow.kinds.placed_loads import places_load
 from torchdevlint.flow.run import contexts, operations
 from torchdevlint.flow.run.agreement import compares_devices
 from torchdevlint.flow.run.assignment import assign, forget_paths
-from torchdevlint.flow.run.branches import arms, asked_tensor, decides, merge_states
+from torchdevlint.flow.run.branches import arms, asked_tensor, decides, merge_states, note_asked
 from torchdevlint.flow.run.definitions import define_class, define_function
 from torchdevlint.flow.run.imports import import_modules, import_names
 from torchdevlint.flow.run.loop_items import bind_item
@@ -142,6 +142,7 @@ def _leave_round(frame: Frame, node: ast.Break | ast.Continue, state: State) -> 
 def _if(frame: Frame, node: ast.If, state: State) -> None:
     frame.machine.emit(Branched(frame, state, node))
     test = frame.evaluate(node.test, state)
+    note_asked(frame, state, node.test, test)
     if isinstance(test, Guard):
         _guarded(frame, node, state, test.holds)
         return

@@ -93,6 +93,7 @@ def as_tensor(value: Unknown, node: ast.Call) -> Value:
     return value if value.given is None else given_tensor(value.given, node)
 
 
+@lru_cache(maxsize=4096)
 def is_known(name: str) -> bool:
     """Whether a library function is torch's or Python's: what it gives is known, or unknown on purpose."""
     root = name.partition(".")[0]

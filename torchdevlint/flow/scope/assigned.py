@@ -32,6 +32,12 @@ def values_by_path(scope: ast.AST) -> dict[str, list[ast.expr]]:
     return found
 
 
+@once_a_node
+def values_by_target(scope: ast.AST) -> dict[ast.AST, ast.expr]:
+    """What is assigned to the very node that is the first target of an assignment."""
+    return {each.targets[0]: each.value for each in assignments_in(scope)}
+
+
 def unpacked_to(scope: ast.AST, name: str) -> Iterator[tuple[list[ast.expr], ast.expr]]:
     """The targets and the value of each assignment that unpacks something into a name: ``name, other = f(x)``."""
     bound = ((target, each.value) for each in assignments_in(scope) for target in each.targets)
