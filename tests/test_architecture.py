@@ -85,7 +85,8 @@ FLOW_LAYERS: dict[str, int] = {
     "observers": 7,
     "verdicts": 7,
     "programs": 7,
-    "analyse": 8,
+    "grading": 8,
+    "analyse": 9,
 }
 """The same for the rooms of the inference: no check is known to the interpreter, which runs code and emits events."""
 DATA_TABLES = {
@@ -258,7 +259,7 @@ def test_what_is_for_users_of_libcst_is_known_to_nothing_else() -> None:
 
 
 RULES_MAY_IMPORT = {"model", "rules", "source", "flow", "patterns"}
-BEHIND_RULES = {"analyse", "observers", "programs", "verdicts"}
+BEHIND_RULES = {"analyse", "grading", "observers", "programs", "verdicts"}
 """What goes through a file and judges facts, which no rule knows."""
 
 

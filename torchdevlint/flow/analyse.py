@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from torchdevlint.config import Settings
 from torchdevlint.flow.events import FileEnded, FileStarted, FunctionEnded, Initialised
@@ -15,9 +16,6 @@ from torchdevlint.flow.kinds.construction import is_built_by_base, is_part_of_in
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.observers import Observers
-from torchdevlint.flow.programs.application import Application
-from torchdevlint.flow.programs.at_home import Home
-from torchdevlint.flow.programs.callers import Callers, Given
 from torchdevlint.flow.recording import Recording
 from torchdevlint.flow.run import expressions, statements
 from torchdevlint.flow.run.built_attributes import keep_built
@@ -37,13 +35,17 @@ from torchdevlint.flow.state.others import forget_rebound
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import Closure, Func
-from torchdevlint.flow.verdicts import founded, nearest, with_causes
+from torchdevlint.flow.verdicts import with_causes
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.reach import is_of_another_framework
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 from torchdevlint.source.text import Source
+
+if TYPE_CHECKING:
+    from torchdevlint.flow.grading import Grading
+    from torchdevlint.flow.programs.callers import Given
 
 TRANSFERS = {**statements.TRANSFER, **expressions.TRANSFER}
 """What each statement does, and what each expression gives."""
@@ -72,20 +74,21 @@ def analyse(
     and callers before what they call, so that it is known what a parameter gets.
     """
     kinds = frozenset(all_facts()) if wanted is None else wanted
-    callers = Callers(tree, project, partial(_calls_in, settings=settings))
     looking = Observers() if observers is None else observers
-    application = Application(tree, source.text, project, callers)
-    home = Home(tree, project, callers, application)
+    grading: Grading | None = None
 
     def found(default_changed: bool) -> list[Fact]:
+        nonlocal grading
         table = TRANSFERS if recording is None else recording.of(tree, TRANSFERS)
         machine = Machine(tree, source, settings, table, execute, _enter, call_value, looking.of, kinds, project)
         machine.default_changed = default_changed
         _run(machine)
         machine.emit(FileEnded(machine))
-        held = [looking.settled(machine, fact) for fact in founded(machine, callers.give_cpu, callers.place)]
-        useful = map(home.graded, filter(application.has_use_for, held))
-        facts = sorted(nearest(useful), key=lambda fact: (fact.at, type(fact).__name__))
+        if machine.held and grading is None:
+            from torchdevlint.flow.grading import Grading
+
+            grading = Grading(tree, source.text, project, partial(_calls_in, settings=settings))
+        facts = [] if grading is None else grading.standing(machine, looking.settled)
         if recording is None:
             _let_go(machine)
         else:
@@ -93,9 +96,11 @@ def analyse(
         return facts
 
     facts = found(default_changed=False)
-    if any(map(_rests_on_the_default, facts)) and any(map(_changes_default, callers.entry_scripts())):
+    if grading is None:
+        return []
+    if any(map(_rests_on_the_default, facts)) and any(map(_changes_default, grading.entry_scripts())):
         facts = found(default_changed=True)
-    callers.keep_what_was_asked()
+    grading.keep_what_was_asked()
     return with_causes(facts)
 
 

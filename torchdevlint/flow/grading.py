@@ -1,0 +1,43 @@
+"""What stands of the facts of a file, when all of it was run: asked of the files and programs that it is part of.
+
+It is imported where a fact was recorded, since most files have none.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.programs.application import Application
+from torchdevlint.flow.programs.at_home import Home
+from torchdevlint.flow.programs.callers import Callers, Given
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.verdicts import founded, nearest
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+
+
+class Grading:
+    """What the project says of the facts of one of its files; `run` is that of `Callers`."""
+
+    def __init__(
+        self, tree: ast.Module, text: str, project: Project | None, run: Callable[[ModuleFile, Project, str], Given]
+    ) -> None:
+        self._callers = Callers(tree, project, run)
+        self._application = Application(tree, text, project, self._callers)
+        self._home = Home(tree, project, self._callers, self._application)
+
+    def standing(self, machine: Machine, settled: Callable[[Machine, Fact], Fact]) -> list[Fact]:
+        """The facts that a machine holds at its end and that stand, in source order."""
+        held = [settled(machine, fact) for fact in founded(machine, self._callers.give_cpu, self._callers.place)]
+        useful = map(self._home.graded, filter(self._application.has_use_for, held))
+        return sorted(nearest(useful), key=lambda fact: (fact.at, type(fact).__name__))
+
+    def entry_scripts(self) -> Iterator[ast.Module]:
+        """The files that import this one, directly or not, and that nobody imports."""
+        return self._callers.entry_scripts()
+
+    def keep_what_was_asked(self) -> None:
+        """Let the result depend on all that was asked of other files."""
+        self._callers.keep_what_was_asked()
