@@ -9,14 +9,22 @@ from torchdevlint.flow.kinds.annotated import is_annotated_module
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, brought_with, stem_text
+from torchdevlint.flow.scope.followed_devices import (
+    brought_beside,
+    followed_in,
+    is_detached,
+    is_followed_beside,
+    root_of,
+)
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
-from torchdevlint.flow.scope.uses import Scope, uses_in
+from torchdevlint.flow.scope.uses import Scope, bindings_in, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Step, Tensor, Unknown
 from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import inside
 
 _ANSWERS = regex(r"predict|infer|detect|recogni[sz]e|transcribe")
 """Methods of models that bring to the host what they give, as often as not."""
@@ -112,3 +120,60 @@ def _is_step(function: ast.Attribute) -> bool:
     while isinstance(holder, ast.Subscript):
         holder = holder.value
     return isinstance(holder, ast.Call) or (isinstance(holder, ast.Name) and torch_api.is_of_tensors(function.attr))
+
+
+def note_unknown(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> None:
+    """``x.numpy()`` of something unknown: by what made it, by what it is detached from, or as an argument that came."""
+    if frame.function is None or note_read(frame, state, node, read):
+        return
+    if isinstance(read, ast.Call):
+        _note_detached(frame, state, node, read)
+    elif isinstance(read, ast.Name):
+        followed = is_followed_beside(frame.function, read)
+        given = Tensor(Device(Origin.ARGUMENT, read.id), None, (), (Step("read as a tensor", read),))
+        if followed or _is_as_given(frame, frame.function, read):
+            frame.machine.emit(ReadByHost(frame, state, node, (read, given), given=not followed))
+
+
+def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Call) -> None:
+    """``a.x.detach().numpy()`` of an argument `a`, and of what is made of something whose device is asked for.
+
+    Also ``a.x.f().detach().numpy()`` beside ``y.detach().cpu().numpy()``.
+    """
+    root, function = root_of(detached), frame.function
+    if function is None or root in (None, "self") or _is_copied(detached) or _is_given_of_cpu(frame, state, detached):
+        return
+    if root not in argument_names(function):
+        made = values_by_path(function).get(root or "", []) if is_detached(node) else []
+        names = {each.id for value in made for each in inside(value) if isinstance(each, ast.Name)}
+        root = min(names & followed_in(function), default=None)
+    elif not is_detached(node) and brought_beside(function, node) is None:
+        root = None
+    if root is not None:
+        step = Step(f"`{frame.machine.text_of(detached)}` is read as a tensor of a model", detached)
+        given = Tensor(Device(Origin.ARGUMENT, root), None, (), (step,))
+        frame.machine.emit(ReadByHost(frame, state, node, (detached, given)))
+
+
+def _is_as_given(frame: Frame, function: FunctionNode, name: ast.Name) -> bool:
+    """Whether a name is an argument of what was entered that nothing before has bound anew."""
+    if frame.depth or name.id not in argument_names(function):
+        return False
+    return all(line >= name.lineno for line, is_bound, _ in bindings_in(function).get(name.id, ()) if is_bound)
+
+
+def _is_copied(node: ast.expr) -> bool:
+    """Whether a chain of methods brings a tensor to the CPU: ``x.cpu().detach()``."""
+    return any(isinstance(each, ast.Attribute) and each.attr == "cpu" for each in inside(node))
+
+
+def _is_given_of_cpu(frame: Frame, state: State, node: ast.expr) -> bool:
+    """Whether a call in it is given what is made there on the CPU: a model elsewhere would have refused that.
+
+    What ``torch.tensor`` makes of something unknown is there too, unless that is a tensor itself.
+    """
+    given = (each for call in inside(node) if isinstance(call, ast.Call) for each in call.args)
+    values = (frame.evaluate(each, state) for each in given)
+    tensors = [each for each in values if isinstance(each, Tensor) and each.ndim != 0]
+    made = (each.device == TOP and any(step.made_by for step in each.steps) for each in tensors)
+    return any(on_cpu(each.device) for each in tensors) or any(made)

@@ -7,32 +7,25 @@ import re
 import sys
 from functools import lru_cache
 
-from torchdevlint.flow.events import LayerCalled, Placed, ReadByHost
+from torchdevlint.flow.events import LayerCalled, Placed
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.modules import follows_input
 from torchdevlint.flow.run.moves import method_device, number_of_device, to_device
-from torchdevlint.flow.run.numpy_reads import note_read
+from torchdevlint.flow.run.numpy_reads import note_unknown
 from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.rebound import of_rebound
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.chains import chained
-from torchdevlint.flow.scope.followed_devices import (
-    brought_beside,
-    followed_in,
-    is_detached,
-    is_followed_beside,
-    root_of,
-)
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, positional_names
-from torchdevlint.flow.scope.uses import Uses, asked_in, bindings_in, uses_in
+from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import as_output, given_tensor
@@ -49,7 +42,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import nodes_in
 
 
 def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -260,48 +253,26 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         return _held_by_layer(frame, state, callee.value)
     if name == "get_device" and _has_shape(frame, callee.value):
         return number_of_device(state, node, Tensor(TOP))
-    if name == "numpy" and frame.function is not None and note_read(frame, state, node, callee.value):
-        return UNKNOWN
-    if name == "numpy" and isinstance(callee.value, ast.Call) and frame.function is not None:
-        _note_detached(frame, state, node, callee.value)
-        return UNKNOWN
-    if name == "numpy" and isinstance(callee.value, ast.Name) and frame.function is not None:
-        followed, read = is_followed_beside(frame.function, callee.value), callee.value
-        given = Tensor(Device(Origin.ARGUMENT, read.id), None, (), (Step("read as a tensor", read),))
-        if followed or _is_as_given(frame, frame.function, read):
-            frame.machine.emit(ReadByHost(frame, state, node, (read, given), given=not followed))
+    if name == "numpy" and frame.function is not None:
+        note_unknown(frame, state, node, callee.value)
         return UNKNOWN
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"
         here = dotted_path(callee.value) is not None and owner_of(frame.closure) is None
-        here = here and frame.function not in frame.machine.pipeline
+        here = here and frame.function not in frame.machine.pipeline and not _is_told_of_others(frame, state)
         device = Device(Origin.ARGUMENT, text) if here else TOP
         return Tensor(device, None, (), (Step(f"made where `{text}` is", node),))
     return UNKNOWN
 
 
-def _is_as_given(frame: Frame, function: FunctionNode, name: ast.Name) -> bool:
-    """Whether a name is an argument of what was entered that nothing before has bound anew."""
-    if frame.depth or name.id not in argument_names(function):
-        return False
-    return all(line >= name.lineno for line, is_bound, _ in bindings_in(function).get(name.id, ()) if is_bound)
+def _is_told_of_others(frame: Frame, state: State) -> bool:
+    """Whether the call that runs this function says where some of its arguments are.
 
-
-def _is_copied(node: ast.expr) -> bool:
-    """Whether a chain of methods brings a tensor to the CPU: ``x.cpu().detach()``."""
-    return any(isinstance(each, ast.Attribute) and each.attr == "cpu" for each in inside(node))
-
-
-def _is_given_of_cpu(frame: Frame, state: State, node: ast.expr) -> bool:
-    """Whether a call in it is given what is made there on the CPU: a model elsewhere would have refused that.
-
-    What ``torch.tensor`` makes of something unknown is there too, unless that is a tensor itself.
+    What it does not say of another one, the name of the parameter does not either: both came from one caller.
     """
-    given = (each for call in inside(node) if isinstance(call, ast.Call) for each in call.args)
-    values = (frame.evaluate(each, state) for each in given)
-    tensors = [each for each in values if isinstance(each, Tensor) and each.ndim != 0]
-    made = (each.device == TOP and any(step.made_by for step in each.steps) for each in tensors)
-    return any(on_cpu(each.device) for each in tensors) or any(made)
+    if not frame.depth or frame.function is None:
+        return False
+    return any(isinstance(state.env.get(name), Tensor) for name in argument_names(frame.function))
 
 
 def _held_by_layer(frame: Frame, state: State, node: ast.expr) -> Value:
@@ -323,23 +294,3 @@ def _held_by_layer(frame: Frame, state: State, node: ast.expr) -> Value:
 
 def _names_class(call: ast.Call) -> bool:
     return last_name(call.func).lstrip("_")[:1].isupper()
-
-
-def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Call) -> None:
-    """``a.x.detach().numpy()`` of an argument `a`, and of what is made of something whose device is asked for.
-
-    Also ``a.x.f().detach().numpy()`` beside ``y.detach().cpu().numpy()``.
-    """
-    root, function = root_of(detached), frame.function
-    if function is None or root in (None, "self") or _is_copied(detached) or _is_given_of_cpu(frame, state, detached):
-        return
-    if root not in argument_names(function):
-        made = values_by_path(function).get(root or "", []) if is_detached(node) else []
-        names = {each.id for value in made for each in inside(value) if isinstance(each, ast.Name)}
-        root = min(names & followed_in(function), default=None)
-    elif not is_detached(node) and brought_beside(function, node) is None:
-        root = None
-    if root is not None:
-        step = Step(f"`{frame.machine.text_of(detached)}` is read as a tensor of a model", detached)
-        given = Tensor(Device(Origin.ARGUMENT, root), None, (), (step,))
-        frame.machine.emit(ReadByHost(frame, state, node, (detached, given)))

@@ -16,6 +16,7 @@ from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.decorators import decorator_names, is_plain, is_property
 from torchdevlint.flow.scope.names import canonical, dotted_path, is_one_of, positional_names
 from torchdevlint.flow.scope.own_devices import moves_itself
+from torchdevlint.flow.scope.quantized import calculates_quantized
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Conditions, Func, RecordType, Ref, Value
@@ -60,8 +61,8 @@ class ClassInfo:
         """The call in ``__init__`` that made CUDA read the visible devices; methods run after it."""
         self.wrappers: dict[ast.AST, Func] = {}
         """What the decorators of this file make of a method."""
-        self.in_pipeline = False
-        """Whether an instance is part of the input pipeline, where tensors are on the CPU."""
+        self.in_pipeline = calculates_quantized(node)
+        """Whether its tensors are on the CPU: an instance is part of the input pipeline, or quantized operators run."""
 
     def __repr__(self) -> str:
         return f"ClassInfo({self.name})"
