@@ -25,6 +25,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
@@ -272,7 +273,8 @@ def _is_told_of_others(frame: Frame, state: State) -> bool:
     """
     if not frame.depth or frame.function is None:
         return False
-    return any(isinstance(state.env.get(name), Tensor) for name in argument_names(frame.function))
+    given = (state.env.get(name, UNKNOWN) for name in argument_names(frame.function))
+    return any(isinstance(each, Tensor) for value in given for _, each in alternatives(value))
 
 
 def _held_by_layer(frame: Frame, state: State, node: ast.expr) -> Value:
