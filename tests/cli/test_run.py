@@ -221,6 +221,7 @@ def test_a_program_that_leaves_at_once_leaves_its_record(end: str, tmp_path: Pat
     assert not report["processes_without_end"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_its_own_start")
 def test_a_program_that_is_killed_is_told_as_such(tmp_path: Path) -> None:
     code = "import os, signal, torch\nos.kill(os.getpid(), signal.SIGKILL)\n"
@@ -279,6 +280,7 @@ def test_the_time_limit_ends_everything(tmp_path: Path) -> None:
         os.kill(int((tmp_path / "child").read_text()), 0)
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_the_programs_to_answer(tmp_path: Path) -> None:
     code = """
     import time, torch
@@ -344,6 +346,7 @@ def test_unittest_tells_the_test_that_failed(tmp_path: Path) -> None:
     assert [one["where"] for one in report["errors"]] == ["the test test_mix (test_net.T.test_mix)"]
 
 
+@pytest.mark.slow
 def test_real_hardware_that_is_not_there_is_no_clean_run(tmp_path: Path) -> None:
     import torch
 
