@@ -176,12 +176,17 @@ def _hasattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
 
 
 def _getattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    """``getattr(model, "module", model)``: what a wrapper wraps, or the model itself."""
+    """``getattr(model, "module", model)``: what a wrapper wraps, or the model itself.
+
+    Of ``getattr(nn.init, name)`` a function of which nothing but the place is known.
+    """
     if len(arguments.values) < 2:
         return UNKNOWN
     value, name = arguments.values[:2]
     if isinstance(value, Record) and isinstance(name, Const):
         return dict(value.items).get(name.value, UNKNOWN)
+    if value == Ref("torch.nn.init") and not isinstance(name, Const):
+        return Ref("torch.nn.init.any_")  # whichever it is, it gives the tensor that it fills
     if name != Const("module") and name != Const("_orig_mod"):
         return UNKNOWN
     default = arguments.value(2, "default")
