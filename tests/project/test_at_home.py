@@ -638,6 +638,22 @@ def test_what_ends_at_its_imports(tmp_path: Path) -> None:
         assert found(root) == expected
 
 
+@pytest.mark.parametrize(
+    ("fetched", "expected"),
+    [("net/raft", ["parts.py:TDL012"]), ("other/flow", [])],
+    ids=["a submodule of git", "another one"],
+)
+def test_what_another_repository_brings(tmp_path: Path, fetched: str, expected: list[str]) -> None:
+    """A copy without its submodules lacks their files, which people have who run it."""
+    root = application(tmp_path, main="if __name__ == '__main__':\n    print(3)\n")
+    (root / "net").mkdir()
+    (root / "net" / "__init__.py").write_text("")
+    (root / "net" / "parts.py").write_text(f"from net.raft.core import forward\n{PARTS}\nSPREADS = [spread]\n")
+    assert found(root) == []
+    (root / ".gitmodules").write_text(f'[submodule "{fetched}"]\n\tpath = {fetched}\n\turl = https://example.org\n')
+    assert found(root) == expected
+
+
 def test_a_project_without_programs_is_for_others(tmp_path: Path) -> None:
     assert found(application(tmp_path, parts=PARTS)) == ["parts.py:TDL012"]
 

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from torchdevlint.patterns import regex
-from torchdevlint.project.locate import folder_of
+from torchdevlint.project.locate import folder_of, root_of
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
 _GENERATED = regex(r"^_|_pb2|version")
 """Names of modules that stand in no repository."""
+_SUBMODULE = regex(r"^\s*path\s*=\s*(\S+)", re.MULTILINE)
 _BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bsys\.modules\b|(?<!self\.)\b__dict__\b|\bsetattr\(\s*(?!self\b)")
 """How a module may bind names that none of its statements names."""
 
@@ -46,10 +47,18 @@ def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Proje
     if not node.level and not _is_own(node, asked, project):
         return False
     if project.is_missing(module, node.level):
-        return not _is_built(module, project)
+        return not (_is_built(module, project) or _is_fetched(module, project))
     found = project.locate(project.path, module, node.level)
     unbound = (each.name for each in node.names if found is not None and _is_unbound(each.name, found, project))
     return any(not _is_built(each, project) for each in unbound)
+
+
+def _is_fetched(module: str, project: Project) -> bool:
+    """Whether a module lies in another repository, which git fetches into a folder of this one: a submodule."""
+    root = root_of(os.path.dirname(project.path))
+    held = project.text_of(os.path.join(root, ".gitmodules"))
+    fetched = () if held is None else _SUBMODULE.findall(held.text)
+    return not {path.rstrip("/").rpartition("/")[2] for path in fetched}.isdisjoint(module.split("."))
 
 
 def _is_a_part_alone(module: str, project: Project) -> bool:
