@@ -16,8 +16,8 @@ from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import Conditions, Library, Seq, Site, Step, Tensor, Value
+from torchdevlint.flow.state.tensors import elements, tensors_in
+from torchdevlint.flow.state.values import Conditions, Library, Map, Seq, Site, Step, Tensor, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside
 
@@ -74,18 +74,23 @@ def _parts(node: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
 
 
 def _note(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
-    if isinstance(value, Seq):
-        for each in value.items if value.items is not None else value.members:
-            _note(frame, state, node, each)
-        return
+    """Look at a returned tensor, or at those in a returned list, tuple or dict, of each alternative."""
     for at, each in alternatives(value, state.conditions):
-        if not isinstance(each, Tensor) or not on_cpu(each.device) or frame.machine.is_without_accelerator(at):
+        if frame.machine.is_without_accelerator(at):
             continue
-        for site in each.creations:
-            source = frame.machine.memory(_Memory).filled.get((frame.machine.entry_node, site))
-            if source is not None:
-                stayed = replace(each, creations=(site,))
-                frame.machine.emit(Mixed(frame, state, node, RETURN, (node, stayed), source))
+        if isinstance(each, (Seq, Map)):
+            for part in each.members if isinstance(each, Seq) and each.items is None else elements(each):
+                _note(frame, state, node, part)
+        elif isinstance(each, Tensor) and on_cpu(each.device):
+            _compare(frame, state, node, each)
+
+
+def _compare(frame: Frame, state: State, node: ast.expr, returned: Tensor) -> None:
+    for site in returned.creations:
+        source = frame.machine.memory(_Memory).filled.get((frame.machine.entry_node, site))
+        if source is not None:
+            stayed = replace(returned, creations=(site,))
+            frame.machine.emit(Mixed(frame, state, node, RETURN, (node, stayed), source))
 
 
 def _note_end(event: FunctionEnded) -> None:
