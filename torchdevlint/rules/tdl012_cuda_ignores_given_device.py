@@ -21,8 +21,8 @@ function by which the two come together.
     RuntimeError: No CUDA GPUs are available
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!
 
-are what users of a CPU, of Apple's MPS or of the second GPU see. The question `if x.is_cuda:` before it only helps the
-first two of them.
+are what users of a CPU, of Apple's MPS or of the second GPU see. The question `if x.is_cuda:` before it, or
+`assert x.is_cuda`, only helps the first two of them.
 
 ## Example
 ```python
@@ -51,25 +51,24 @@ CPU. There is no fix where the name is not surely bound at the call, for a flag,
 another function combines, and for a type such as `torch.cuda.FloatTensor`.
 
 ## What it cannot see
-Devices that are known in another file, such as the attribute of a base class that this file never reads. Code that
-says what to do on both sides, that refuses tensors of the CPU, that is for CUDA by the name or a decorator of its
-function, or that has chosen the current GPU by `torch.cuda.device_of(x)`, or by `torch.cuda.set_device` on every way
-there, is left alone; a `.cuda()` without any device in reach is a matter of portability only. `if
-torch.cuda.is_available():` before a move counts as the author's choice where the script moves its model by the same
-question, and where nothing is combined with the result. In an application, which
-nothing installs, nothing is reported where all programs that import the file run on the current GPU alone: they send
-things to CUDA, and neither they nor what they import ask whether there is an accelerator, name another device or the
-number of a GPU, or take a device from outside. If they send something to CUDA on every path and ask nothing, what their
-imports ask does not count. After `if x.is_cuda:` a number is all that matters. If each program sends something to CUDA
-on its ways to the place, or surely right on from there, be it in functions of other files, and all is on the current
-GPU, or if each calls `torch.cuda.set_device` first, the finding is *advice*: it is reported where TDL012 is selected
-(`extend-select = ["TDL012"]`), and the summary counts it. So is one in a file that nothing imports, runs or names; and
-one of many: where the file names CUDA in five places at least and in more than three for each device that it chooses,
-a change of this line alone helps nobody; so it is in an application of that kind where all is on the current GPU. Where
-programs may be on another GPU (`--gpu 1`), it is so if each that comes to the place names CUDA in five places at least
-and in more than two for each device that it chooses. And beside the device of a tensor (`x.device`) it is advice where
-neither the file nor what leads to the place chooses a device: all tensors are on the current GPU then. What an
-application shows of itself is listed under [what is advice](../advice.md).
+Devices that are known in another file, such as the attribute of a base class that this file never reads. Code that says
+what to do on both sides, that is for CUDA by the name or a decorator of its function, or that has chosen the current
+GPU by `torch.cuda.device_of(x)`, or by `torch.cuda.set_device` on every way there, is left alone; a `.cuda()` without
+any device in reach is a matter of portability only. `if torch.cuda.is_available():` before a move counts as the
+author's choice where the script moves its model by the same question, and where nothing is combined with the result. In
+an application, which nothing installs, nothing is reported where all programs that import the file run on the current
+GPU alone: they send things to CUDA, and neither they nor what they import ask whether there is an accelerator, name
+another device or the number of a GPU, or take a device from outside. If they send something to CUDA on every path and
+ask nothing, what their imports ask does not count. After `if x.is_cuda:` a number is all that matters. If each program
+sends something to CUDA on its ways to the place, or surely right on from there, be it in functions of other files, and
+all is on the current GPU, or if each calls `torch.cuda.set_device` first, the finding is *advice*: it is reported where
+TDL012 is selected (`extend-select = ["TDL012"]`), and the summary counts it. So is one in a file that nothing imports,
+runs or names; and one of many: where the file names CUDA in five places at least and in more than three for each device
+that it chooses, a change of this line alone helps nobody; so it is in an application of that kind where all is on the
+current GPU. Where programs may be on another GPU (`--gpu 1`), it is so if each that comes to the place names CUDA in
+five places at least and in more than two for each device that it chooses. And beside the device of a tensor
+(`x.device`) it is advice where neither the file nor what leads to the place chooses a device: all tensors are on the
+current GPU then. What an application shows of itself is listed under [what is advice](../advice.md).
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current

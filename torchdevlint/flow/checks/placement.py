@@ -10,6 +10,7 @@ from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
 from torchdevlint.flow.checks.given_operands import by_call, by_layer, by_operand, is_of_what_moves
+from torchdevlint.flow.checks.refused_cpu import refused_before
 from torchdevlint.flow.events import FunctionCalled, LayerCalled, Met, Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
@@ -299,19 +300,20 @@ def _is_about_accelerators(key: str) -> bool:
 
 
 def _of_guard(frame: Frame, state: State, node: ast.Call) -> Given | None:
-    """``if x.is_cuda: y = y.cuda()``: the right device is that of `x`."""
-    if state.cuda_of is None:
+    """``if x.is_cuda: y = y.cuda()``, or behind ``assert x.is_cuda``: the right device is that of `x`."""
+    tensor = state.cuda_of or refused_before(frame, node)
+    if tensor is None:
         return None
-    asked = frame.machine.text_of(state.cuda_of)
+    asked = frame.machine.text_of(tensor)
     moved = frame.machine.text_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
     if asked == moved:
         return None
     return Given(
         f"{asked}.device",
         f"the test asks where `{asked}` is",
-        state.cuda_of,
+        tensor,
         "question",
-        of_tensor=dotted_path(state.cuda_of) is not None,
+        of_tensor=dotted_path(tensor) is not None,
     )
 
 
