@@ -4,10 +4,10 @@
 Finds tensors that `__init__` of a `torch.nn.Module` makes on the default device, or is given as an argument, and keeps
 as a plain attribute, in a list, a dict or a distribution (`self.scale = torch.ones(3)`, `self.weights = weights`), and
 that `forward` or another method then combines with the model's parameters, its inputs, or an argument. What `__init__`
-makes of the Module's own parameters and buffers counts as well (`self.first = self.layer.weight.detach().clone()`), and
-so does a tensor that is there for nothing but its device (`x.to(self.dummy.device)`), or that goes to a function of
-another file together with an input and a parameter (`interpolate(x, self.weight, self.knots)`). The report starts at
-the factory, or where the tensor is kept.
+makes of the Module's own parameters and buffers counts as well (`self.first = self.layer.weight.detach().clone()`),
+what `train` or `eval` keeps of them for evaluation, and a tensor that is there for nothing but its device
+(`x.to(self.dummy.device)`), or that goes to a function of another file together with an input and a parameter
+(`interpolate(x, self.weight, self.knots)`). The report starts at the factory, or where the tensor is kept.
 
 ## Why is this bad?
 `model.to("cuda")` moves parameters, buffers and submodules, and nothing else. A plain tensor stays on the CPU, and the

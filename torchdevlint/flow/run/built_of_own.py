@@ -1,6 +1,6 @@
-"""What ``__init__`` of a Module makes of its own buffers and parameters, and keeps as a plain attribute.
+"""What ``__init__``, ``train`` or ``eval`` of a Module makes of its own buffers and parameters, and keeps unregistered.
 
-It is where these were when the Module was built. Moving the Module moves them later, and not what was made of them.
+It is where these were at that time. Moving the Module moves them later, and not what was made of them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ def built_of_own(frame: Frame, info: ClassInfo, target: ast.Attribute, value: Te
     site = Site(target, "", "init", frame.scope, False, None)
     step = Step(f"kept as `self.{target.attr}`", target)
     return Tensor(BUILT, value.ndim, (site,), (*value.steps[:1], step))
+
+
+def switches_mode(frame: Frame) -> bool:
+    """Whether it is the method of a Module that ``model.eval()`` runs, which is done before it is moved as well."""
+    return frame.depth == 0 and frame.owner is not None and getattr(frame.function, "name", "") in ("train", "eval")
 
 
 def _is_of_the_cpu(own: Step) -> bool:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.kinds.kept_arguments import as_used
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import appended
-from torchdevlint.flow.run.built_of_own import built_of_own
+from torchdevlint.flow.run.built_of_own import built_of_own, switches_mode
 from torchdevlint.flow.run.instances import as_made
 from torchdevlint.flow.scope.own_devices import is_in_stages
 from torchdevlint.flow.state.classes import ClassInfo, bind, is_module_class
@@ -257,11 +257,17 @@ def _any_of(value: Value) -> Value:
 
 
 def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Value:
-    """What a Module keeps that ``__init__`` was given: no Module moves a tensor that it does not register."""
-    if not receiver.info.is_module or frame.entry.kind != "init":
+    """What a Module keeps that ``__init__`` was given: no Module moves a tensor that it does not register.
+
+    Nor does it move what ``train`` or ``eval`` has made of its parameters, when it is moved behind that.
+    """
+    if not receiver.info.is_module:
         return value
     if isinstance(value, Choice):
         return distribute(value, lambda each: keep(frame, receiver, target, each))
+    if frame.entry.kind != "init":
+        cached = isinstance(value, Tensor) and switches_mode(frame)
+        return built_of_own(frame, receiver.info, target, value) if cached else value  # type: ignore[arg-type]
     if isinstance(value, Unknown):
         value = as_used(receiver.info, target, value)
     if not isinstance(value, Tensor) or value.parameter:
