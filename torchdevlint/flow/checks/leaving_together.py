@@ -7,12 +7,14 @@ are tables of data; what has one dimension and is given to a layer may be such.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from torchdevlint.flow.events import LayerCalled, Mixed, Returned
 from torchdevlint.flow.facts.tensors import SAME_RETURN
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, last_name
+from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME, is_named_like_a_model
+from torchdevlint.flow.scope.names import dotted_path, is_dtype_name
 from torchdevlint.flow.state.devices import DEFAULT, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
@@ -25,8 +27,6 @@ _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
 _WHOLE_NUMBERS = regex(r"long|int|short|uint")
 _OF_SIZES = frozenset({"shape", "size"})
 _MATRIX = 2
-_MODEL = regex(r"(?:^|_)(?:model|net|network|unet|encoder|decoder|generator|discriminator|critic|actor)$")
-"""What is called so takes its inputs in one place."""
 _ANYWHERE = (Origin.MODEL, Origin.ARGUMENT)
 
 Part = tuple[ast.expr, Tensor]
@@ -43,14 +43,23 @@ def _note_layer(event: LayerCalled) -> None:
     """``self.proj(x, torch.rand(x.shape[0], 3))``, for a layer of unknown class, or for what is called a model."""
     frame, node = event.frame, event.node
     layer = frame.context == "forward" and event.owner is not None
-    if frame.depth or not (layer or _MODEL.search(last_name(node.func))):
+    if frame.depth or not (layer or is_named_like_a_model(node.func)):
         return
-    kept = {id(each.value) for each in node.keywords if is_bookkeeping(each.arg)}
-    tensors = [(at, value) for at, value in event.operands if isinstance(value, Tensor) and id(at) not in kept]
-    _look(frame, event.state, node, f"`{frame.machine.text_of(node.func)}()`", tensors, _MATRIX)
+    tensors = [(at, value) for at, value in event.operands if isinstance(value, Tensor)]
+    names = {id(each.value): each.arg or "" for each in node.keywords}
+    _look(frame, event.state, node, f"`{frame.machine.text_of(node.func)}()`", tensors, _MATRIX, names)
 
 
-def _look(frame: Frame, state: State, node: ast.AST, operation: str, parts: list[Part], least: int) -> None:
+def _look(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    operation: str,
+    parts: list[Part],
+    least: int,
+    names: Mapping[int, str] = MappingProxyType({}),
+) -> None:
+    """Report what was made beside inputs that are `there`; `names` are those of parameters that parts are given to."""
     function = frame.function
     there = [each for each in parts if each[1].device.origin in _ANYWHERE and each[1].ndim != 0]
     if not there or function is None:
@@ -58,7 +67,7 @@ def _look(frame: Frame, state: State, node: ast.AST, operation: str, parts: list
     for at, value in parts:
         made = value.device == DEFAULT and bool(value.creations) and value.ndim is not None
         enough = value.ndim is not None and (value.ndim >= least or value.ndim < 0)
-        if made and enough and _is_meant_there(frame, function, at, value):
+        if made and enough and _is_meant_there(function, at, value, names.get(id(at), "")):
             frame.machine.emit(Mixed(frame, state, node, operation, (at, value), there[0]))
 
 
@@ -74,18 +83,21 @@ def _parts(node: ast.expr, value: Value) -> Iterator[Part]:
     yield from ((at, each) for at, each in pairs if isinstance(each, Tensor))
 
 
-def _is_meant_there(frame: Frame, function: FunctionNode, at: ast.expr, value: Tensor) -> bool:
-    """Whether all that it was made by is as large as something of the function, and is no length or index."""
-    name = dotted_path(at)
-    if is_bookkeeping(name):
+def _is_meant_there(function: FunctionNode, at: ast.expr, value: Tensor, parameter: str) -> bool:
+    """Whether all that it was made by is as large as something of the function, and is no length or index.
+
+    What goes to a parameter such as `attention_mask` is no index either, though it holds whole numbers.
+    """
+    known = parameter in TAKEN_BY_NAME
+    if not known and (is_bookkeeping(dotted_path(at)) or is_bookkeeping(parameter)):
         return False
-    return all(_is_sized(function, site.node) for site in value.creations)
+    return all(_is_sized(function, site.node, known) for site in value.creations)
 
 
-def _is_sized(function: FunctionNode, node: ast.AST) -> bool:
+def _is_sized(function: FunctionNode, node: ast.AST, whole_numbers: bool) -> bool:
     if not isinstance(node, ast.Call) or (dotted_path(node.func) or "").rpartition(".")[2] not in _FILLED:
         return False
-    dtypes = [dotted_path(each.value) or "" for each in node.keywords if each.arg == "dtype"]
+    dtypes = [] if whole_numbers else [dotted_path(each.value) or "" for each in node.keywords if each.arg == "dtype"]
     if any(is_dtype_name(f"torch.{each.rpartition('.')[2]}") and _WHOLE_NUMBERS.search(each) for each in dtypes):
         return False
     sizes = {each.id for argument in node.args for each in inside(argument) if isinstance(each, ast.Name)}

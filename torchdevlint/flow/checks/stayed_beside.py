@@ -10,18 +10,16 @@ import ast
 
 from torchdevlint.flow.events import LayerCalled, Mixed
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.run.batch_beside import TAKEN_BY_NAME, scatters
+from torchdevlint.flow.run.batch_beside import scatters
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.values import Tensor, Value
-from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import is_inside
 
-_MODEL = regex(r"(?:^|_)(?:model|net|network|unet|encoder|decoder|generator|discriminator|critic|actor|policy)\d?$")
-"""What is called so takes its inputs in one place."""
 _MATRIX = 2
 
 
@@ -29,7 +27,7 @@ def _note_layer(event: LayerCalled) -> None:
     frame, node = event.frame, event.node
     if frame.depth or frame.context == "forward" or frame.function is None or scatters(frame):
         return
-    if not _MODEL.search(last_name(node.func).lower()) or event.state.guarded:
+    if not is_named_like_a_model(node.func) or event.state.guarded:
         return
     moved = [each for at, value in event.operands if (each := _moved_here(frame, at, value)) is not None]
     keywords = {id(each.value): each.arg or "" for each in node.keywords}

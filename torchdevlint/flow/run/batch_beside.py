@@ -12,6 +12,7 @@ import ast
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.model_inputs import parts_beside
 from torchdevlint.flow.run.operations import Operands, combine
+from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, names_of_item
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import Origin, on_cpu
@@ -25,13 +26,6 @@ _NUMBERS = regex(
     r"x\d?|xb|inputs?|(?:\w+_)?(?:imgs?|images?|features?|feats?)|(?:img|image)_\w+|pixel_values|frames?"
 )
 """Names of what a model calculates with, and which is no text; a second witness only."""
-TAKEN_BY_NAME = frozenset(
-    """
-    input_ids attention_mask token_type_ids position_ids labels pixel_values inputs_embeds decoder_input_ids
-    decoder_attention_mask
-    """.split()
-)
-"""Parameters of models of transformers, which take nothing but tensors, and move none."""
 _SCATTERS = frozenset({"DataParallel", "DistributedDataParallel", "data_parallel", "DDP", "FSDP", "deepspeed"})
 
 

@@ -249,7 +249,7 @@ def _was_brought(one: Tensor, other: Tensor) -> bool:
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
     """``value[position]``: a CPU index into an accelerator tensor is right, the other way round raises."""
     scope = frame.function or frame.machine.tree
-    vector = value.ndim == 1 and is_read_as_vector(scope, node)
+    vector = (value.ndim == 1 and is_read_as_vector(scope, node)) or _is_unit_matrix(value)
     masked = False
     for at, each in _index_parts(node.slice, position):
         if not isinstance(each, Tensor):
@@ -268,6 +268,11 @@ def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, positi
         return loaders.item_of_batch(frame, state, node, value, parts)
     ndim = AT_LEAST_1 if masked else _indexed_ndim(value.ndim, node.slice, position)
     return Tensor(value.device, ndim, value.creations, value.steps)
+
+
+def _is_unit_matrix(value: Tensor) -> bool:
+    """Whether it is what ``torch.eye`` made, which labels pick their rows of: ``torch.eye(classes)[labels]``."""
+    return bool(value.creations) and all(each.function == "torch.eye" for each in value.creations)
 
 
 def _index_parts(node: ast.expr, position: Value) -> Operands:

@@ -1,0 +1,28 @@
+"""Names of models: what is called so, and is of no known class, takes its inputs in one place.
+
+Such a name decides only together with what the call is given.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.scope.names import last_name
+from torchdevlint.patterns import regex
+
+_MODEL = regex(
+    r"(?:^|_)(?:model|net|network|unet|backbone|encoder|decoder|generator|discriminator|classifier|critic|actor|policy"
+    r"|transformer|bert|rnn|lstm|gru)\d?$"
+)
+TAKEN_BY_NAME = frozenset(
+    """
+    input_ids attention_mask token_type_ids position_ids labels pixel_values inputs_embeds decoder_input_ids
+    decoder_attention_mask
+    """.split()
+)
+"""Parameters of models of transformers, which take nothing but tensors, and move none."""
+
+
+def is_named_like_a_model(callee: ast.expr) -> bool:
+    """Whether what is called has a model's name: ``self.target_net``, ``encoder2``."""
+    return _MODEL.search(last_name(callee).lower()) is not None
