@@ -61,7 +61,7 @@ def test_findings_are_reported_and_fixed(place: Path) -> None:
 @pytest.mark.slow
 def test_comments_and_settings_hold(place: Path) -> None:
     (place / "pyproject.toml").write_text(CONFIG + '[tool.torchdevlint]\nextend-exclude = ["excluded.py"]\n')
-    line = "import torch\nx = torch.load('m.pt')"
+    line = "import torch\nfrom nets import net\nnet.load_state_dict(torch.load('m.pt'))"
     comments = {"a": "# lint-fixme: TDL201", "b": "# torchdevlint: ignore[TDL201]", "c": "# noqa: TDL201"}
     (place / "train.py").unlink()
     (place / "excluded.py").write_text(line + "\n")
@@ -72,7 +72,7 @@ def test_comments_and_settings_hold(place: Path) -> None:
     (place / "d.py").write_text(f"{line}  # lint-fixme: TDL001\n")
     status, said = fixit("lint", ".", cwd=place)
     assert status != 0
-    assert "d.py@2:4 TDL201" in said
+    assert "d.py@3:20 TDL201" in said
 
 
 @pytest.mark.parametrize(

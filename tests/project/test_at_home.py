@@ -220,6 +220,31 @@ def test_a_helper_beside_code_that_knows_devices(tmp_path: Path, name: str, old:
     assert found(root) == ["metric.py:TDL014"]
 
 
+READ = """import torch
+
+def spread(x: torch.Tensor):
+    return x.detach().numpy().std()
+"""
+OF_MODULE = """import torch
+from torch import nn
+
+class Metric(nn.Module):
+    def spread(self, x: torch.Tensor):
+        return (x - torch.ones(3)).abs()
+
+spread = Metric().spread
+"""
+
+
+@pytest.mark.parametrize(("metric", "code"), [(READ, "TDL006"), (OF_MODULE, "TDL014")], ids=["read", "a method"])
+def test_arguments_that_are_read_or_meet_in_a_method(tmp_path: Path, metric: str, code: str) -> None:
+    root = application(tmp_path, metric=metric, net=NET, reading=READING, main=TABLE)
+    assert found(root) == []
+    assert found(root, code) == [f"metric.py:{code}"]
+    (root / "main.py").write_text(TABLE.replace("report()\n\n", "print(spread(torch.zeros(3).cuda()))\n\n"))
+    assert found(root) == [f"metric.py:{code}"]
+
+
 REPORT = """import torch
 from metric import spread
 from net import Net

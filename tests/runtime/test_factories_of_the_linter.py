@@ -89,7 +89,7 @@ def test_data_that_is_a_tensor_keeps_its_device(name: str) -> None:
 def test_sparse_tensors_are_where_their_values_are(name: str) -> None:
     arguments = eval(f"[{FACTORIES[name].partition(', layout')[0]}]")
     rest = ", layout=torch.sparse_csr" if "layout" in FACTORIES[name] else ""
-    place = torch_api.SPARSE_FACTORIES[name]
+    place = torch_api.SPARSE_FACTORIES[name].index("values")
     written = [f"torch.tensor({each}{', device=x.device' if at == place else ''})" for at, each in enumerate(arguments)]
     there = [f"torch.tensor({each}, device=x.device)" for each in arguments]
     assert made(f"torch.{name}({', '.join(there)}{rest})") == "cuda"

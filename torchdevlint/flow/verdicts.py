@@ -52,7 +52,8 @@ def founded(
                 yield held.fact
             continue
         if any(each is None or not _is_given_cpu(machine, each, is_given_cpu_elsewhere) for each in held.assumed):
-            known = [each for each in held.assumed if each is not None] if isinstance(held.fact, MixedDevices) else ()
+            of_arguments = isinstance(held.fact, (MixedDevices, ReadOnHost))
+            known = [each for each in held.assumed if each is not None] if of_arguments else ()
             placed = any(each in machine.arrivals.placed or is_placed_elsewhere(*each) for each in known)
             yield replace(held.fact, placed_by_caller=True) if placed else held.fact
 

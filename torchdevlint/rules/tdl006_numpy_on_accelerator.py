@@ -56,6 +56,8 @@ count where they are made by themselves, not in a grid or as an argument. Method
 run before the model is moved, and a script that gives something unknown to a function knows where that is. `float(t)`,
 `print(t)`, `for` and plain Python functions copy a number or an item themselves and are right, as are torchvision's and
 TensorBoard's functions, which call `.cpu()`, and what NumPy leaves to a method of the tensor, such as `np.nonzero(t)`.
+In an application a finding is [advice](../advice.md) where no call gives the function what was placed on an
+accelerator, and the function does not speak of devices itself.
 
 ## References
 - [torch.Tensor.numpy](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html): "the tensor must be on

@@ -8,6 +8,7 @@ that speaks about files which none of the tests below lets through must widen th
 * ``accelerate``, which wraps models;
 * a tensor that is known by its use alone, in a file that never names torch: it is reported for a call that changes its
   device or dtype, such as ``.to(``;
+* a call that ends in ``DDP`` or ``DataParallel``, as wrappers of models are called;
 * a base class called ``Module``, a method called ``forward``, a parameter called ``device`` or ``map_location``, and
   ``.numpy()``, of which rules speak whatever they come from;
 * an environment variable that is meant to be ``CUDA_VISIBLE_DEVICES``: the file names the environment, and of the five
@@ -43,7 +44,9 @@ _MOVE, _AT_START = regex(rb"\." + _METHOD), regex(rb"\n" + _METHOD)
 consist of comments, and to look through them from each dot takes the square of the time.
 """
 _DOT_AND_COMMENT = regex(rb"\.[\s\\]*#")
-_NAMES = regex(rb"\bModule\b|\bdef[\s\\]+forward\b|\bdevice\b|\bmap_location\b|\bnumpy[\s\\]*[(#]")
+_NAMES = regex(
+    rb"\bModule\b|\bdef[\s\\]+forward\b|\bdevice\b|\bmap_location\b|\bnumpy[\s\\]*[(#]|DDP\b|\bddp\b|DataParallel\b"
+)
 _SUPPRESSION = regex(rb"tdl\d")
 _ASCII_COMPATIBLE = regex(r"utf-?8|ascii|us-ascii", re.IGNORECASE)
 

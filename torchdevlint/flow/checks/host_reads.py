@@ -110,6 +110,7 @@ def _note(
             frame.scope,
             by_callers,
             _is_as_given(state, value),
+            value.device.origin is Origin.ARGUMENT,
         ),
         state,
         value.device.name if value.device.origin is Origin.ARGUMENT else None,

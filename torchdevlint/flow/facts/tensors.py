@@ -60,6 +60,11 @@ class MixedDevices(Fact, frozen=True):
     made_of: str = ""
     """The model that moved only after what stayed had been made of it."""
 
+    @property
+    def of_argument(self) -> bool:
+        """Whether the other operand is where an argument of the function is that was entered."""
+        return bool(self.creations) and self.other_origin == "argument" and self.entry in ("function", "method")
+
 
 class DiscardedMove(Fact, frozen=True):
     """A statement ``t.to(d)`` whose receiver is a tensor and whose result is thrown away.
@@ -150,6 +155,10 @@ class ReadOnHost(Fact, frozen=True):
     """It holds if a caller in another file gives the function a tensor of an accelerator."""
     as_given: bool = False
     """`forward` reads it in any case, as it was given: each run with a model on an accelerator would end there."""
+    of_argument: bool = False
+    """It is where an argument of the function is that was entered."""
+    placed_by_caller: bool = False
+    """A call gives the function what was put on an accelerator."""
 
 
 class IgnoresGivenDevice(Fact, frozen=True):

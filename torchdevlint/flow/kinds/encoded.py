@@ -22,8 +22,13 @@ _ENTRIES = frozenset(
 
 
 def encoding_of(frame: Frame, node: ast.Call) -> Tensor | None:
-    """What ``tokenizer(texts, return_tensors="pt")`` gives, whatever the tokenizer is; None for other calls."""
+    """What ``tokenizer(texts, return_tensors="pt")`` gives, whatever the tokenizer is; None for other calls.
+
+    A processor of images that is told a device brings them there: ``processor(images, device="cuda")``.
+    """
     asked = (each.value for each in node.keywords if each.arg == "return_tensors")
+    if any(each.arg == "device" for each in node.keywords):
+        return None
     if not any(isinstance(each, ast.Constant) and each.value == "pt" for each in asked) or moves_batches(frame):
         return None
     return Tensor(LOADER, AT_LEAST_1, (), (Step(FROM_TOKENIZER, node),), opaque=True)

@@ -11,7 +11,7 @@ from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.names import dotted_path, is_called_loader, mentions_device
-from torchdevlint.flow.scope.uses import uses_in
+from torchdevlint.flow.scope.uses import asked_in, uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
 from torchdevlint.flow.state.machine import Frame, FunctionNode, Machine
@@ -141,6 +141,8 @@ def _given_by(
             inner = _given_by(frame, node.args[0], loop, state, beside_others)
             return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
     source = frame.evaluate(node, state)
+    if "device" in asked_in(frame.function or frame.machine.tree).get(dotted_path(node) or "", ()):
+        return None  # a loader with a device of its own may bring its batches there
     if _is_loader(node, source):
         return _from_loader(frame, loop.target, source)
     if isinstance(source, Library):

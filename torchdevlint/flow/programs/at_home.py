@@ -152,16 +152,15 @@ class Home:
         return gives_it and bool(sites) and are_moved_at_once(sites)
 
     def _is_of_tensors_of_the_cpu(self, fact: Fact) -> bool:
-        """Whether a function that does not speak of devices mixes what it makes with an argument that nobody places."""
-        if not isinstance(fact, MixedDevices) or fact.placed_by_caller or not fact.creations:
+        """Whether code that does not speak of devices reads, or mixes with its own, an argument that nobody places."""
+        if not isinstance(fact, (MixedDevices, ReadOnHost)) or fact.placed_by_caller:
             return False
-        if self._is_seen and all(map(self._is_made_when_built, fact.creations)):
+        made = fact.creations if isinstance(fact, MixedDevices) else ()
+        if made and self._is_seen and all(map(self._is_made_when_built, made)):
             return True
-        if fact.other_origin != "argument" or fact.entry != "function":
+        if not fact.of_argument or is_in_what_knows_devices(self._tree, fact.at.row):
             return False
-        if is_in_what_knows_devices(self._tree, fact.at.row):
-            return False
-        return self._is_seen or self._may_be_run_by_name
+        return self._is_seen or self._stands_alone or self._may_be_run_by_name
 
     def _is_made_when_built(self, made: Creation) -> bool:
         """Whether a tensor is made where all is on the CPU still, since constructors alone come there."""
@@ -338,7 +337,7 @@ _HURTS_NOBODY: dict[type[Fact], Callable[[Home, Any], bool]] = {
     DiscardedMove: Home._lost_move_hurts_nobody,
     IgnoresGivenDevice: Home._literal_hurts_nobody,
     RankMismatch: Home._rank_hurts_nobody,
-    ReadOnHost: lambda _, fact: fact.as_given,
+    ReadOnHost: lambda home, fact: fact.as_given or home._is_of_tensors_of_the_cpu(fact),
 }
 """What is asked of facts of these kinds, where all programs that come to a place are seen."""
 _OF_MACHINES = (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)

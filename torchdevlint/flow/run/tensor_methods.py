@@ -176,6 +176,10 @@ def _operation(
     return shaped
 
 
+_GIVE_VECTORS = frozenset({"flatten", "ravel", "unique"})
+"""Methods that give all elements in one dimension, unless they are told of others."""
+
+
 def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tensor) -> int | None:
     """The number of dimensions after an operation that changes it."""
     ndim = receiver.ndim
@@ -194,7 +198,9 @@ def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tenso
             size = given[0][1]
             return len(size.items) if isinstance(size, Seq) and size.items is not None else AT_LEAST_1
         return AT_LEAST_1 if arguments.starred else len(given) or None
-    if name in ("flatten", "nonzero", "repeat_interleave", "unsqueeze_", "masked_select", "bincount", "ravel"):
+    if name in _GIVE_VECTORS and not arguments.pairs:
+        return 1
+    if name in ("nonzero", "repeat_interleave", "unsqueeze_", "masked_select", "bincount", *_GIVE_VECTORS):
         return AT_LEAST_1
     if name in torch_api.SORTING:
         return AT_LEAST_1

@@ -17,10 +17,10 @@ _TEXT = regex(r"(?:cuda|mps|xpu|npu)(?::\d+)?")
 
 
 def is_in_what_knows_devices(tree: ast.Module, line: int) -> bool:
-    """Whether a line is in a function or method that speaks of devices, or in none."""
+    """Whether a line is in a function or method that speaks of devices; outside of all, whether the file does."""
     functions = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
     around = [each for each in functions if each.lineno <= line <= (each.end_lineno or line)]
-    return not around or any(map(knows_devices, around))
+    return any(map(knows_devices, around)) if around else knows_devices(tree)
 
 
 @once_a_node
