@@ -160,7 +160,7 @@ class Home:
             return True
         if not fact.of_argument or is_in_what_knows_devices(self._tree, fact.at.row):
             return False
-        return self._is_seen or self._stands_alone or self._may_be_run_by_name
+        return self._is_seen or self._may_be_run_by_name
 
     def _is_made_when_built(self, made: Creation) -> bool:
         """Whether a tensor is made where all is on the CPU still, since constructors alone come there."""
