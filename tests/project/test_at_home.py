@@ -234,6 +234,23 @@ class Metric(nn.Module):
 
 spread = Metric().spread
 """
+OF_FUNCTION = """import torch
+
+class Spread(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, wide=True):
+        if wide:
+            return torch.tensor(x[1:].detach().numpy().std())
+        return x
+
+spread = Spread.apply
+"""
+
+
+def test_inputs_of_a_function_that_reads_them(tmp_path: Path) -> None:
+    """Who calls `apply` is not followed; but each run on a GPU would have ended there."""
+    root = application(tmp_path, metric=OF_FUNCTION, net=NET, reading=READING, main=TABLE)
+    assert (found(root), found(root, "TDL006")) == ([], ["metric.py:TDL006"])
 
 
 @pytest.mark.parametrize(("metric", "code"), [(READ, "TDL006"), (OF_MODULE, "TDL014")], ids=["read", "a method"])

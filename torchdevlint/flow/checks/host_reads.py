@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
+from torchdevlint.flow.kinds.parameters import came_as_argument, is_input
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
@@ -110,7 +111,7 @@ def _note(
             frame.scope,
             by_callers,
             _is_as_given(state, value),
-            value.device.origin is Origin.ARGUMENT,
+            came_as_argument(frame, value),
         ),
         state,
         value.device.name if value.device.origin is Origin.ARGUMENT else None,
@@ -125,8 +126,7 @@ def _is_presumed(value: Tensor) -> bool:
 
 def _is_as_given(state: State, value: Tensor) -> bool:
     """Whether it is an argument of `forward`, or a part of one, that nothing moves or decides about."""
-    given = bool(value.steps) and (value.steps[0].of_input or isinstance(value.steps[0].node, ast.arg))
-    return given and value.device == MODEL and not (value.moved or state.conditions)
+    return is_input(value) and value.device == MODEL and not (value.moved or state.conditions)
 
 
 def _may_be_array(frame: Frame, value: Tensor) -> bool:

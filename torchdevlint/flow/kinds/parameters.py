@@ -283,6 +283,19 @@ def _is_test_case(owner: ClassInfo | None) -> bool:
     return owner is not None and any(name.endswith("TestCase") for name in owner.base_names)
 
 
+def came_as_argument(frame: Frame, value: Tensor) -> bool:
+    """Whether a tensor is where an argument of what was entered is, be that an input of a `torch.autograd.Function`.
+
+    No Module moves such an input: whoever calls the Function places it.
+    """
+    return value.device.origin is Origin.ARGUMENT or (is_input(value) and _is_autograd(frame, frame.entry))
+
+
+def is_input(value: Tensor) -> bool:
+    """Whether a tensor begins as an argument of what was entered, or as a part of one."""
+    return bool(value.steps) and (value.steps[0].of_input or isinstance(value.steps[0].node, ast.arg))
+
+
 def _is_autograd(frame: Frame, entry: Entry) -> bool:
     """Whether it is the forward or backward of a `torch.autograd.Function`, which runs wherever the model is."""
     names = ("torch.autograd.Function", "torch.autograd.function.Function")
