@@ -5,15 +5,12 @@ Finds `.cuda()`, `.to("cuda")`, `device="cuda"`, `torch.cuda.FloatTensor` and th
 something in reach says which device is meant: a `device` parameter or name, `self.device`, `args.device`, a device that
 was chosen by `torch.cuda.is_available()`, the tensor whose `is_cuda` was just asked, the tensor that came from an
 accelerator and goes back there, a model that the object was given, or a tensor argument or layer that the result is
-combined with. Likewise a call that leaves a parameter `device="cuda"` as it is, or a switch such as `use_cuda=True`
-that sends to CUDA what the function makes, a move that ignores the flag which decides the others of its function, and a
-`torch.cuda.Stream()` beside moves to `self.device`.
+combined with. Likewise a call that leaves `device="cuda"` or a switch such as `use_cuda=True` as it is, a move that
+ignores the flag which decides the others, and a `torch.cuda.Stream()` beside moves to `self.device`.
 
-## What it finds besides
-`if torch.cuda.is_available(): model.cuda()` is found where the model is given what went to a device that is told from
-outside. A buffer as large as an argument that goes into a foreign kernel with it is found too, and what gets the shape
-and dtype of an argument, but not its device. Where another function combines them, the finding names the variable,
-attribute or function by which the two come together.
+Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a device that is told from
+outside, and a buffer as large as an argument, of its dtype, or in one foreign kernel with it. Where another function
+combines them, the finding names what brings the two together.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere
