@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.places import holds
-from torchdevlint.flow.scope.call_sites import Function, sites_in
+from torchdevlint.flow.scope.call_sites import MOST_FILES, Function, sites_in
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.project.modules import ModuleFile
@@ -14,7 +14,6 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_MOST_FILES = 40
 CalledPlace = tuple[ModuleFile, Function, "ast.ClassDef | None"]
 """A function, the file that it stands in, and the class that it is a method of."""
 
@@ -76,7 +75,7 @@ class ProjectCalls:
     def files_saying(self, name: str) -> list[ModuleFile] | None:
         """This file and the others that say a name; None for too many."""
         paths = self._project.saying((name,))
-        if paths is None or len(paths) > _MOST_FILES:
+        if paths is None or len(paths) > MOST_FILES:
             return None
         found = [self._own]
         for path in paths:

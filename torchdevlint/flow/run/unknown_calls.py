@@ -254,7 +254,7 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         return _held_by_layer(frame, state, callee.value)
     if name == "get_device" and _has_shape(frame, callee.value):
         return number_of_device(state, node, Tensor(TOP))
-    if name == "numpy" and frame.function is not None:
+    if name == "numpy":
         note_unknown(frame, state, node, callee.value)
         return UNKNOWN
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
