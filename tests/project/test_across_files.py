@@ -654,6 +654,58 @@ def test_what_a_base_registers_elsewhere_is_not_what_a_class_keeps_in_a_list(pro
     assert found["several.py"] == {(9, "TDL102")}
 
 
+def test_a_layer_of_layers_of_other_files_has_parameters_of_its_own(project: Files) -> None:
+    parts = """
+        import torch
+        from torch import nn
+
+        class Scale(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(width))
+
+            def forward(self, x):
+                return x * self.weight
+
+        class Twice(nn.Module):
+            def forward(self, x):
+                return x * 2
+    """
+    tower = """
+        from torch import nn
+        from parts import Scale, Twice
+
+        class Scaled(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.scale = Scale(width)
+
+            def forward(self, x):
+                return self.scale(x)
+
+        class Doubled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.twice = Twice()
+
+            def forward(self, x):
+                return self.twice(x)
+
+        class Tower(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.scaled = [Scaled(width) for _ in range(3)]
+                self.doubled = [Doubled() for _ in range(3)]
+
+            def forward(self, x):
+                for scaled, doubled in zip(self.scaled, self.doubled):
+                    x = doubled(scaled(x))
+                return x
+    """
+    found = project({"parts.py": parts, "tower.py": tower})
+    assert found["tower.py"] == {(23, "TDL102")}
+
+
 def test_a_base_in_another_file_chooses_one_of_the_gpus(project: Files) -> None:
     base = """
         import torch

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.checks import contents
 from torchdevlint.flow.checks.argument_modules import holds_argument_modules
 from torchdevlint.flow.checks.element_moves import moves_elements
+from torchdevlint.flow.checks.foreign_layers import holds_foreign_layers
 from torchdevlint.flow.checks.registering import only_assignment
 from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, Initialised
 from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
@@ -24,6 +25,7 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.others import OtherFiles
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     NONE,
@@ -92,9 +94,9 @@ def _note_initialised(event: Initialised) -> None:
         if attribute not in info.assigned_at or not path.startswith("self."):
             continue
         value = _where_assigned(info, attribute, value)
-        holds = held_in(value) if info.is_module else None
+        holds = held_in(value, others=machine.others) if info.is_module else None
         if holds is None or _is_meant_there(info, _place_of(info, attribute)):
-            kind = _told_by_text(info, attribute, value)
+            kind = _told_by_text(info, attribute, value, machine.others)
             if kind is None:
                 continue
             holds = "modules"
@@ -149,7 +151,7 @@ def _ends_with_comma(machine: Machine, node: ast.expr | None) -> bool:
     return isinstance(node, ast.Tuple) and len(node.elts) == 1 and not machine.text_of(node).startswith("(")
 
 
-def _told_by_text(info: ClassInfo, attribute: str, value: Value) -> str | None:
+def _told_by_text(info: ClassInfo, attribute: str, value: Value, others: OtherFiles | None) -> str | None:
     """The kind of a container of modules whose classes are not known here."""
     if not isinstance(value, (Unknown, Choice, Seq, Map)):
         return None
@@ -157,7 +159,7 @@ def _told_by_text(info: ClassInfo, attribute: str, value: Value) -> str | None:
     given = given or holds_argument_modules(info, attribute)
     if given is not None:
         return given
-    if info.is_module and isinstance(value, (Seq, Map)) and contents.holds_foreign_modules(info, attribute):
+    if info.is_module and isinstance(value, (Seq, Map)) and holds_foreign_layers(info, attribute, others):
         return "dict" if isinstance(value, Map) else "list"
     return None
 
@@ -205,7 +207,7 @@ def _replaceable(machine: Machine, info: ClassInfo, attribute: str, value: Value
     """What is assigned to the attribute, if it is made there and used in no way that only a list or dict can be."""
     assign = only_assignment(info, attribute)
     made = assign.value if assign and isinstance(assign.node, ast.Assign) else None  # an annotation asks for a list
-    if not isinstance(made, _MADE) or holds != held_in(value, 1):
+    if not isinstance(made, _MADE) or holds != held_in(value, 1, machine.others):
         return None
     if isinstance(value, Map) and not (isinstance(made, ast.Dict) and made.keys and all(map(_is_name, made.keys))):
         return None

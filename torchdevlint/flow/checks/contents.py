@@ -1,13 +1,12 @@
-"""What a container attribute of a Module holds as far as its text tells: modules of other files, modules it was given.
+"""What a method builds of a container attribute, and containers of modules that ``__init__`` was given as a whole.
 
-The classes of these modules are not known, so several things have to agree: what they are built of or tested for, and
-that the class calls them.
+The classes of these modules are not known, so several things have to agree: what they are tested for, and that the
+class calls them.
 """
 
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -21,10 +20,6 @@ from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
-_LAYER_WORDS = tuple(
-    "Attention Block Cell Conv Decoder Embedding Encoder Generator Kernel LSTM Linear MLP Network Net".split()
-)
-"""How classes are called that hold parameters; a second witness only."""
 OF_MODULES = regex(r"(?:\w+_)?(?:modules|models|networks|nets|layers|blocks|encoders|decoders|experts)")
 """Arguments that hold modules; a second witness only."""
 _COPIES = frozenset({"list", "tuple", "dict", "OrderedDict", "collections.OrderedDict"})
@@ -121,26 +116,6 @@ class Built(Struct, frozen=True):
                 yield from self.made(each, names - 1)
         elif not (isinstance(node, ast.Constant) and node.value is None):
             yield node
-
-
-def holds_foreign_modules(info: ClassInfo, attribute: str) -> bool:
-    """Whether the attribute is a container of instances of other files' classes that are modules with parameters.
-
-    They are built with arguments, called as layers, and called like layers; whatever else is in it is a layer too.
-    """
-    init = info.methods.get("__init__")
-    if init is None:
-        return False
-    path = f"self.{attribute}"
-    built = Built(info, init)
-    containers, added = built.bound_to(path), built.added_to(path)
-    if len(containers) != 1 or added is None or is_handed_on(built, path, containers[0]):
-        return False
-    elements = built.elements(containers[0])
-    made = [each for element in (*(elements or ()), *added) for each in built.made(element)]
-    if elements is None or not made or not all(_is_layer(info, each) for each in made):
-        return False
-    return any(_is_foreign_layer(info, each) for each in made) and calls_elements(info, attribute)
 
 
 def holds_given_modules(info: ClassInfo, attribute: str) -> str | None:
@@ -282,22 +257,6 @@ def is_module_type(info: ClassInfo, node: ast.expr) -> bool:
 
 def _own_bases(info: ClassInfo) -> set[str | None]:
     return {info.public_name(base) for base in info.node.bases}
-
-
-def _is_layer(info: ClassInfo, node: ast.expr) -> bool:
-    """A call of a class of torch.nn, or of one of another file that is called like a layer."""
-    name = info.public_name(node.func) if isinstance(node, ast.Call) else None
-    return name is not None and (is_module_class(name) or _is_foreign_layer(info, node))
-
-
-def _is_foreign_layer(info: ClassInfo, node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call) or not (node.args or node.keywords):
-        return False
-    name = info.public_name(node.func)
-    if name is None or name.startswith("torch.") or name.partition(".")[0] in sys.stdlib_module_names:
-        return False
-    last = name.rpartition(".")[2]
-    return last[:1].isupper() and last.endswith(_LAYER_WORDS)
 
 
 def is_handed_on(built: Built, path: str, value: ast.expr) -> bool:

@@ -15,9 +15,22 @@ _WRAPS_LOOPS = frozenset({"enumerate", "zip", "reversed", "tqdm", "list", "tuple
 def calls_elements(info: ClassInfo, attribute: str) -> bool:
     """Whether a method calls the elements of ``self.<attribute>``: by index, in a loop, or through `map`."""
     path = f"self.{attribute}"
-    return any(
-        _is_called_in(method, path) for name, method in info.methods.items() if name not in ("__init__", "__call__")
-    )
+    methods = [method for name, method in info.methods.items() if name not in ("__init__", "__call__")]
+    return any(_is_called_in(method, each) for method in methods for each in (path, *_chosen_from(method, path)))
+
+
+def _chosen_from(method: ast.AST, path: str) -> Iterator[str]:
+    """The local names of the container, and of lists into which a method puts elements of it."""
+    for node in assignments_in(method):
+        if dotted_path(node.value) == path:
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+    elements = _names_of_elements(method, path)
+    for call in nodes_in(method, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "append" and len(call.args) == 1:
+            put, into = call.args[0], call.func.value
+            chosen = isinstance(put, ast.Subscript) and _container_path(put) == path
+            if isinstance(into, ast.Name) and (chosen or (isinstance(put, ast.Name) and put.id in elements)):
+                yield into.id
 
 
 def _is_called_in(method: ast.AST, path: str) -> bool:

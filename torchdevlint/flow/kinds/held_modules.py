@@ -8,31 +8,33 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives, is_number
+from torchdevlint.flow.state.others import OtherFiles, resolved
 from torchdevlint.flow.state.tensors import elements
 from torchdevlint.flow.state.values import NONE, Choice, Cls, Func, Library, Map, Obj, Ref, Seq, Tensor, Text, Value
 from torchdevlint.source.nodes import nodes_in
 
 
-def held_in(value: Value, depth: int = 2) -> str | None:
+def held_in(value: Value, depth: int = 2, others: OtherFiles | None = None) -> str | None:
     """``modules`` or ``parameters`` if a container surely holds some that have no other owner, nested ones too.
 
     So it is where it is a container in one arm, and None, a module of torch or a parameter that is registered in the
     others. A pair in one arm and one of its items in the other is what a function gives that can be asked for more.
+    Of what classes of other files hold, `others` tells.
     """
     if isinstance(value, Choice):
         rest = [each for _, each in value.alternatives if each != NONE and not _is_registered(each)]
-        held = {held_in(each, depth) for each in rest}
+        held = {held_in(each, depth, others) for each in rest}
         return held.pop() if len(held) == 1 else None
     if not isinstance(value, (Seq, Map)) or depth == 0:
         return None
     inside = [each for part in parts_of(value) for _, each in alternatives(part) if each != NONE]
     if any(is_number(each) or isinstance(each, (Text, Func, Cls, Ref)) for each in inside):
         return None
-    if any(_is_orphan(each) for each in inside):
+    if any(_is_orphan(each, others) for each in inside):
         return "modules"
     if any(map(_is_made_here, inside)):
         return "parameters"
-    nested = [found for each in inside if (found := held_in(each, depth - 1)) is not None]
+    nested = [found for each in inside if (found := held_in(each, depth - 1, others)) is not None]
     return nested[0] if nested else None
 
 
@@ -54,24 +56,25 @@ def _is_made_here(value: Value) -> bool:
     return not any(each.of_module for each in value.steps)
 
 
-def _is_orphan(module: Value) -> bool:
+def _is_orphan(module: Value, others: OtherFiles | None) -> bool:
     """A module with parameters that nothing has registered: registering puts it where the model is."""
     if isinstance(module, Library):
         return module.module and bool(module.name) and module.device not in (None, MODEL)
     if not isinstance(module, Obj) or not module.info.is_module or module.device == MODEL:
         return False
-    return _holds_parameters(module.info, frozenset())
+    return holds_parameters(module.info, others)
 
 
-def _holds_parameters(info: ClassInfo, holders: frozenset[ClassInfo]) -> bool:
+def holds_parameters(info: ClassInfo, others: OtherFiles | None, holders: frozenset[ClassInfo] = frozenset()) -> bool:
     """Whether a class makes parameters, or instances of another class that does; `holders` are those that hold it."""
     if any(each.makes_layers for each in info.mro):
         return True
-    made = [*(info.found(call.func) for call in nodes_in(info.node, ast.Call)), *_classes_kept(info)]
+    called = (info.found(call.func) for call in nodes_in(info.node, ast.Call))
+    made = [resolved(each, others) for each in (*called, *_classes_kept(info))]
     if any(isinstance(each, Ref) and _is_layer(each.name) for each in made):
         return True
     inside = [each.info for each in made if isinstance(each, Cls) and each.info not in holders]
-    return any(_holds_parameters(each, holders | {info}) for each in inside)
+    return any(holds_parameters(each, others, holders | {info}) for each in inside)
 
 
 def _is_layer(name: str) -> bool:

@@ -131,7 +131,7 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
             state.bind(root, with_field(receiver, target.attr, value))
         return
     if isinstance(receiver, Obj):
-        if _is_refused(target, receiver, value, state):
+        if _is_refused(frame, target, receiver, value, state):
             frame.machine.emit(AttributeRefused(frame, state, target, receiver, value))
             state.alive = False
             return
@@ -150,14 +150,14 @@ def _is_fresh(value: Value) -> TypeGuard[Tensor]:
     return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations)
 
 
-def _is_refused(target: ast.Attribute, receiver: Obj, value: Value, state: State) -> bool:
+def _is_refused(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> bool:
     """Whether what is assigned is a list or dict of modules, where the attribute holds a module: that raises."""
     info, path = receiver.info, dotted_path(target)
     before = state.paths.get(path) if path is not None else None
     if before is None or target.attr not in info.assigned_at or not is_module(before):
         return False
     registers = info.is_module and "__setattr__" not in info.all_methods
-    return registers and isinstance(value, (Seq, Map)) and held_in(value, 1) == "modules"
+    return registers and isinstance(value, (Seq, Map)) and held_in(value, 1, frame.machine.others) == "modules"
 
 
 def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State, value_node: ast.expr | None) -> None:

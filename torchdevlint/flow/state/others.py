@@ -201,6 +201,11 @@ class OtherFiles:
         return next((each.module for each in self.names.values() if holds(each.module.tree, node)), None)
 
 
+def resolved(value: Value | None, others: OtherFiles | None) -> Value | None:
+    """What was imported, where a file of the project says it."""
+    return others.value(value) if others is not None and isinstance(value, Imported) else value
+
+
 def owner_of(closure: Closure) -> OtherNames | None:
     """The other file whose code sees these names; None for code of the file that is analysed."""
     last = closure.scopes[-1] if closure.scopes else None
