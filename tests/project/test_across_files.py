@@ -1053,3 +1053,75 @@ def test_a_flag_that_only_init_sets_decides_alike_in_all_methods(
                 return self.processes.inner(self.model).calc_loss(x)
     """
     assert project({"processes.py": PROCESSES.replace("FLAG", flag), "trainer.py": trainer})["trainer.py"] == found
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        ("torch.set_default_tensor_type('torch.cuda.FloatTensor')", set()),
+        ("torch.set_default_tensor_type('torch.FloatTensor')", {(7, "TDL014")}),
+        ("torch.set_default_dtype(torch.float64)", {(7, "TDL014")}),
+    ],
+)
+def test_a_base_of_another_file_changes_the_default_when_an_object_is_built(
+    project: Files, change: str, codes: set[tuple[int, str]]
+) -> None:
+    base = f"""
+        import torch
+
+        class Trainer:
+            def __init__(self, model, gpu):
+                self.device = torch.device("cuda" if gpu else "cpu")
+                if gpu:
+                    {change}
+                self.model = model.to(self.device)
+        """
+    noisy = """
+        import torch
+        from base import Trainer
+
+        class NoisyTrainer(Trainer):
+            def noise(self, x):
+                y = self.model(x.to(self.device))
+                return y @ torch.tensor([[0.0, -1.0], [1.0, 0.0]])
+        """
+    assert project({"base.py": base, "noisy.py": noisy})["noisy.py"] == codes
+
+
+@pytest.mark.parametrize(
+    ("setting", "codes"),
+    [
+        ('DEVICE = "cpu"', set()),
+        ('DEVICE = torch.device("cpu")', set()),
+        ('KIND = "cpu"\nDEVICE = chosen(KIND)', set()),
+        ("DEVICE = None", {(11, "TDL003")}),
+    ],
+)
+def test_a_device_that_a_file_of_settings_sets_is_any(
+    project: Files, setting: str, codes: set[tuple[int, str]]
+) -> None:
+    settings = textwrap.dedent(
+        """
+        import torch
+
+        def chosen(kind):
+            if kind == "cpu" or not torch.cuda.is_available():
+                return torch.device("cpu")
+            return torch.device(kind)
+
+        """
+    )
+    net = """
+        import torch
+        from torch import nn
+        from settings import DEVICE
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.GRUCell(3, 3)
+
+            def forward(self, x):
+                return self.rnn(x, torch.zeros(len(x), 3, device=DEVICE))
+        """
+    assert project({"settings.py": settings + setting, "net.py": net})["net.py"] == codes

@@ -31,7 +31,7 @@ from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.machine import Frame, Machine, bring_up_to_date
-from torchdevlint.flow.state.others import forget_rebound
+from torchdevlint.flow.state.others import forget_rebound, owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import Closure, Func
@@ -147,6 +147,7 @@ def _run(machine: Machine) -> None:
     machine.emit(FileStarted(machine))
     machine.looked_at.update(functions_when_traced(tree))
     touched = _run_module(machine, tree)
+    machine.default_changed |= any(map(_is_built_by_a_change, machine.classes.values()))
     seen: set[ast.ClassDef] = set()
     while True:
         new = [info for node, info in machine.classes.items() if node not in seen]
@@ -203,7 +204,13 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
     machine.default_changed |= _changes_default(tree)
 
 
-def _changes_default(tree: ast.Module) -> bool:
+def _is_built_by_a_change(info: ClassInfo) -> bool:
+    """Whether a base of another file changes the default in ``__init__``: all methods run after that."""
+    bases = (base for base in info.mro if owner_of(base.closure) is not None and "__init__" in base.methods)
+    return any(_changes_default(base.methods["__init__"]) for base in bases)
+
+
+def _changes_default(tree: ast.AST) -> bool:
     """Whether a program puts what it and its imports make without ``device=`` elsewhere than on the CPU."""
     calls = (each for each in nodes_in(tree, ast.Call) if last_name(each.func) in torch_api.CHANGES_DEFAULT)
     return not all(map(_stays_on_cpu, calls))
