@@ -52,7 +52,7 @@ A list of tensors that has a name is copied item by item, which is unsafe, since
 
 ## What it cannot see
 Tensors that come out of functions of other files, and models whose move is not seen. Axes of matplotlib
-count where they are made by themselves, not in a grid or as an argument. Methods that load, save or dump are taken to
+count where they are made, alone or in a grid, not as an argument. Methods that load, save or dump are taken to
 run before the model is moved, and a script that gives something unknown to a function knows where that is. `float(t)`,
 `print(t)`, `for` and plain Python functions copy a number or an item themselves and are right, as are torchvision's and
 TensorBoard's functions, which call `.cpu()`, and what NumPy leaves to a method of the tensor, such as `np.nonzero(t)`.

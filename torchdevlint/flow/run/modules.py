@@ -23,10 +23,10 @@ from torchdevlint.flow.run.wrapping import scatters
 from torchdevlint.flow.scope.names import last_name
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, Relation, on_cpu
-from torchdevlint.flow.state.joins import child_of, element_of, sequence
+from torchdevlint.flow.state.joins import element_of, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import as_output
+from torchdevlint.flow.state.tensors import as_output, child_of
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     UNKNOWN,

@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
-from torchdevlint.flow.state.joins import element_of, join_all, sequence
+from torchdevlint.flow.state.joins import AXES, element_of, join_all, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import as_output
@@ -254,26 +254,24 @@ def _asserted_close(frame: Frame, state: State, node: ast.Call, arguments: Argum
 
 
 def _drawn_on(value: Value) -> Callable[[Frame, State, ast.Call, Arguments], Value]:
-    """Gives a figure or axes, unless what is asked for is a grid of axes; what these draw, the host reads."""
-
-    def give(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-        called = (dotted_path(node.func) or "").rpartition(".")[2]
-        grid = arguments.positional or not {"nrows", "ncols"}.isdisjoint(arguments.keywords)
-        return UNKNOWN if called == "subplots" and grid else value
-
-    return give
+    """Gives a figure or axes, or a grid of these: what they draw, the host reads."""
+    return lambda frame, state, node, arguments: value
 
 
-_FIGURE, _AXES = Ref("matplotlib.figure.Figure"), Ref("matplotlib.axes.Axes")
+_FIGURE = Ref("matplotlib.figure.Figure")
 
 SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "matplotlib.pyplot.figure": _drawn_on(_FIGURE),
-    "matplotlib.pyplot.subplots": _drawn_on(sequence([_FIGURE, _AXES])),
-    "matplotlib.pyplot.subplot": _drawn_on(_AXES),
-    "matplotlib.pyplot.axes": _drawn_on(_AXES),
-    "matplotlib.pyplot.gca": _drawn_on(_AXES),
-    "matplotlib.figure.Figure.add_subplot": _drawn_on(_AXES),
-    "matplotlib.figure.Figure.subplots": _drawn_on(_AXES),
+    "matplotlib.pyplot.subplots": _drawn_on(sequence([_FIGURE, AXES])),
+    "matplotlib.pyplot.subplot": _drawn_on(AXES),
+    "matplotlib.pyplot.axes": _drawn_on(AXES),
+    "matplotlib.pyplot.gca": _drawn_on(AXES),
+    "matplotlib.figure.Figure.add_subplot": _drawn_on(AXES),
+    "matplotlib.figure.Figure.subplots": _drawn_on(AXES),
+    "matplotlib.axes.Axes.ravel": _drawn_on(AXES),
+    "matplotlib.axes.Axes.flatten": _drawn_on(AXES),
+    "matplotlib.axes.Axes.reshape": _drawn_on(AXES),
+    "matplotlib.axes.Axes.tolist": _drawn_on(AXES),
     "torch.autograd.Variable": _variable,
     "torch.autograd.grad": gradients.grad,
     "torch.autograd.backward": gradients.backward,

@@ -39,11 +39,13 @@ _DEVICE_WORDS = regex(
 )
 _CUDA_WORDS = regex(r"cuda|gpu", re.IGNORECASE)
 _LOADERS = ("loader", "loaders", "dataloader", "dl")
+_PARTS_OF_A_GRID = frozenset({"matplotlib.axes.Axes.flat", "matplotlib.axes.Axes.T"})
+"""What arrays of axes have: the same axes again."""
 
 
 @lru_cache(maxsize=8192)
 def canonical(name: str) -> str:
-    """One public name for the several under which torch exports the same object, and NumPy one of Python's."""
+    """One public name for the several under which torch exports the same object, NumPy one of Python's, a grid axes."""
     if name.startswith("torch."):
         for start, pattern, replacement in _ALIASES:
             if not name.startswith(start):
@@ -53,7 +55,7 @@ def canonical(name: str) -> str:
                 return name
     if name.startswith("numpy."):
         return _BUILTIN_ALIAS.sub(r"builtins.\1", name)
-    return name
+    return "matplotlib.axes.Axes" if name in _PARTS_OF_A_GRID else name
 
 
 def is_dtype_name(name: str) -> bool:

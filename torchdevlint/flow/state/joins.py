@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.state.conditions import compatible, either, extended
 from torchdevlint.flow.state.devices import LOADER, TOP
 from torchdevlint.flow.state.devices import join as join_devices
-from torchdevlint.flow.state.tensors import are_parted_by_switch, both_creations, may_be_meant, same_root
+from torchdevlint.flow.state.tensors import are_parted_by_switch, both_creations, child_of, may_be_meant, same_root
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_ALTERNATIVES,
@@ -27,6 +27,7 @@ from torchdevlint.flow.state.values import (
     Number,
     Obj,
     Record,
+    Ref,
     Seq,
     Tensor,
     Unknown,
@@ -305,13 +306,14 @@ def distribute(choice: Choice, transfer: Callable[[Value], Value]) -> Value:
     return choose([(conditions, transfer(each)) for conditions, each in choice.alternatives])
 
 
-def child_of(container: Library, child: Value) -> Value:
-    """A member of a ModuleList or Sequential: a module where the container is, even if its class is not known."""
-    return Library("", True, container.device) if isinstance(child, Unknown) else child
+AXES = Ref("matplotlib.axes.Axes")
+"""Axes of a figure, or a grid of them: what its parts are is the same again, and axes alone have no parts."""
 
 
 def unpacked(value: Value) -> Value:
-    """A named tuple as the tuple that it is; anything else is given back."""
+    """A named tuple as the tuple that it is, and a grid of axes as what holds axes; anything else is given back."""
+    if value == AXES:
+        return Seq(None, AXES)
     if isinstance(value, Record) and value.kind.ordered:
         return sequence([each for name, each in value.items if name in value.kind.fields])
     return value

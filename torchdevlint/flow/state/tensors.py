@@ -160,6 +160,11 @@ def modules_in(value: Value, depth: int = 3) -> Iterator[Library]:
         yield from modules_in(each, depth - 1)
 
 
+def child_of(container: Library, child: Value) -> Value:
+    """A member of a ModuleList or Sequential: a module where the container is, even if its class is not known."""
+    return Library("", True, container.device) if isinstance(child, Unknown) else child
+
+
 def elements(value: Value) -> list[Value]:
     """The values directly inside a container."""
     if isinstance(value, Seq):
