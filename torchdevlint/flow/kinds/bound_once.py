@@ -6,26 +6,42 @@ import ast
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path
-from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.source.nodes import is_inside
 
 
 def bound_once(frame: Frame, node: ast.expr) -> ast.expr | None:
     """The expression that a name of the function or the module, or an attribute of `self`, stands for; None if unsure.
 
-    An attribute may be bound in another method, whose names mean nothing here: there only a call is told.
+    An attribute may be bound in another method, whose names mean nothing here: there only a call is told, also where
+    that method gives it a name first.
     """
     path, function = dotted_path(node), frame.function
     if path is None:
         return None
     if path.startswith("self."):
         values = [] if frame.owner is None else values_by_path(frame.owner.node).get(path, [])
-        return values[0] if len(values) == 1 and isinstance(values[0], ast.Call) else None
+        value = values[0] if len(values) == 1 else None
+        if isinstance(value, ast.Name) and frame.owner is not None:
+            methods = frame.owner.methods.values()
+            around = next((each for each in methods if is_inside(value, each)), None)
+            given = around is None or value.id in argument_names(around)
+            value = None if around is None or given else _bound_in(around, value.id)
+        return value if isinstance(value, ast.Call) else None
     if not isinstance(node, ast.Name) or (function is not None and path in argument_names(function)):
         return None
     for scope in (frame.machine.tree,) if function is None else (function, frame.machine.tree):
-        bound = [each for each in bindings_in(scope).get(path, ()) if each[1]]
-        if bound:
-            values = values_by_path(scope).get(path, [])
-            return values[0] if len(values) == len(bound) == 1 else None
+        if _times_bound(scope, path):
+            return _bound_in(scope, path)
     return None
+
+
+def _times_bound(scope: Scope, name: str) -> int:
+    return sum(bound for _, bound, _ in bindings_in(scope).get(name, ()))
+
+
+def _bound_in(scope: Scope, name: str) -> ast.expr | None:
+    """What an assignment binds a name to, if that is the only place of a function or module that binds it."""
+    values = values_by_path(scope).get(name, [])
+    return values[0] if len(values) == _times_bound(scope, name) == 1 else None
