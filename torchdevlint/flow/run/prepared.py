@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.kinds.accelerators import ACCELERATOR
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.arguments import Arguments
@@ -14,7 +15,6 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Obj, Unknown, Value
 from torchdevlint.patterns import regex
 
-ACCELERATOR = "accelerate.Accelerator"
 _ALONE: Conditions = (("one process of accelerate", True),)
 _SEVERAL: Conditions = (("one process of accelerate", False),)
 _OTHER_ENGINES = frozenset({"fsdp_plugin", "deepspeed_plugin", "megatron_lm_plugin", "cpu"})
