@@ -22,11 +22,14 @@ from torchdevlint.flow.scope.uses import Scope, asked_in, bindings_in
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import AT_LEAST_1, Library, Obj, Ref, Step, Tensor, Value
+from torchdevlint.flow.state.tensors import given_tensor
+from torchdevlint.flow.state.values import AT_LEAST_1, Library, Obj, Ref, Step, Tensor, Unknown, Value
 from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in, once_a_node
 
 _KEEPS_PLACE = frozenset(
-    "parameters named_parameters modules named_modules state_dict load_state_dict zero_grad training forward".split()
+    """
+    parameters named_parameters modules named_modules state_dict load_state_dict zero_grad training forward weight bias
+    """.split()
 )
 """What a model is asked for without being moved."""
 _REPLACES = frozenset({"data", "weight", "bias"})
@@ -46,12 +49,21 @@ def _note_call(event: ModuleCalled) -> None:
         return
     prepares = isinstance(module, Library) and libraries.holds_tensors(module.name)  # data, which is on the CPU
     is_there = _is_elsewhere if (at_once or "." not in path) and not prepares else was_moved
-    moved = [each for pair in event.arguments.pairs for each in tensor_operands(*pair) if is_there(each[1])]
+    operands = [each for pair in event.arguments.pairs for each in tensor_operands(*pair)]
+    if isinstance(module, Library) and module.name.startswith("torch."):
+        operands = [(at, _as_taken(at, value)) for at, value in operands]
+    moved = [each for each in operands if is_there(each[1])]
     if not moved or not (has_parameters(module) or (isinstance(module, Obj) and meets_own(frame, module))):
         return
     if not at_once and not _stays(frame, path):
         return
     meet(frame, state, node, node.func, where_made(module), moved[0])
+
+
+def _as_taken(node: ast.expr, value: Value) -> Value:
+    """What a layer of torch takes: a tensor, if it came as an argument of which nothing else is known."""
+    place = value.given if isinstance(value, Unknown) else None
+    return value if place is None or place.origin is not Origin.ARGUMENT else given_tensor(place, node)
 
 
 def _note_method(event: MethodCalled) -> None:
@@ -94,7 +106,7 @@ def _fed_to_layers(method: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[
 def _note_unknown(event: LayerCalled) -> None:
     """``target(x)``, which was copied of a model before that was moved to where `x` is, or made like one that was."""
     frame, state, node = event.frame, event.state, event.node
-    path, machine = dotted_path(node.func) or "", frame.machine
+    path, machine = dotted_path(event.layer) or "", frame.machine
     if not path or state.guarded or machine.default_changed or frame.context == "forward" or moves_batches(frame):
         return
     moved = [each for each in event.operands if was_moved(each[1])]
@@ -109,7 +121,7 @@ def _note_unknown(event: LayerCalled) -> None:
     elif twin is not None:
         step = Step(f"made here, as what `{machine.text_of(twin[1])}` moves", twin[0], of_module=True)
     if step is not None:
-        meet(frame, state, node, node.func, (step,), moved[0])
+        meet(frame, state, node, event.layer, (step,), moved[0])
 
 
 def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
