@@ -43,7 +43,7 @@ def _note_layer(event: LayerCalled) -> None:
     """``self.proj(x, torch.rand(x.shape[0], 3))``, for a layer of unknown class, or for what is called a model."""
     frame, node = event.frame, event.node
     layer = frame.context == "forward" and event.owner is not None
-    if frame.depth or not (layer or is_named_like_a_model(node.func)):
+    if frame.depth or not (layer or is_named_like_a_model(event.layer)):
         return
     tensors = [(at, value) for at, value in event.operands if isinstance(value, Tensor)]
     names = {id(each.value): each.arg or "" for each in node.keywords}

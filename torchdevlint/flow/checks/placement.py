@@ -106,7 +106,7 @@ def _note_meeting(event: Met) -> None:
 def _note_layer(event: LayerCalled) -> None:
     """``self.layer(x.cuda())`` in a class with a forward, for a layer of a class that is not known."""
     frame, state, node, operands = event.frame, event.state, event.node, event.operands
-    path, owner = dotted_path(node.func) or "", frame.owner
+    path, owner = dotted_path(event.layer) or "", frame.owner
     if owner is None or "forward" not in owner.all_methods or not any(path[5:] in each.writers for each in owner.mro):
         return
     for put, value in operands:

@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME, is_named_like_a_m
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Tensor, Value
 from torchdevlint.source.nodes import is_inside
 
@@ -27,7 +27,7 @@ def _note_layer(event: LayerCalled) -> None:
     frame, node = event.frame, event.node
     if frame.depth or frame.context == "forward" or frame.function is None or scatters(frame):
         return
-    if not is_named_like_a_model(node.func) or event.state.guarded:
+    if not is_named_like_a_model(event.layer) or event.state.guarded:
         return
     moved = [each for at, value in event.operands if (each := _moved_here(frame, at, value)) is not None]
     keywords = {id(each.value): each.arg or "" for each in node.keywords}
@@ -41,17 +41,18 @@ def _note_layer(event: LayerCalled) -> None:
 
 
 def _moved_here(frame: Frame, at: ast.expr, value: Value) -> tuple[ast.expr, Tensor] | None:
-    """The operand, if a move in this function brought it to where it is on a machine with an accelerator."""
+    """The operand, if a move in this function or class brought it to where it is on a machine with an accelerator."""
     held = [each for _, each in alternatives(value)]
     tensors = [each for each in held if isinstance(each, Tensor)]
     there = [each for each in tensors if _is_elsewhere(each) and each.moved and each.steps]
-    inside = [each for each in there if _is_move_in(frame.function, each.steps[-1].node)]
+    inside = [each for each in there if _is_move_in(frame, each.steps[-1].node)]
     return (at, inside[0]) if inside and len(tensors) == len(held) else None
 
 
-def _is_move_in(function: FunctionNode | None, node: ast.AST) -> bool:
+def _is_move_in(frame: Frame, node: ast.AST) -> bool:
     moves = isinstance(node, ast.Call) and last_name(node.func) in ("to", *torch_api.DEVICE_METHODS)
-    return moves and function is not None and is_inside(node, function)
+    around = frame.function if frame.owner is None else frame.owner.node
+    return moves and around is not None and is_inside(node, around)
 
 
 def _is_elsewhere(value: Tensor) -> bool:

@@ -18,6 +18,7 @@ from torchdevlint.flow.scope.annotations import (
     element_annotation,
     named_in,
     tuple_parts,
+    without_none,
 )
 from torchdevlint.flow.scope.brought_reads import brought_by_another
 from torchdevlint.flow.scope.followed_devices import is_for_numpy
@@ -221,7 +222,12 @@ def _part(frame: Frame, annotation: ast.expr, tensor: Callable[[], Tensor]) -> V
 
 
 def _may_hold_tensors(frame: Frame, annotation: ast.expr) -> bool:
-    """Whether an annotation names tensors, or classes of other files that may hold some, and nothing of a data set."""
+    """Whether an annotation names tensors, or classes of other files that may hold some, and nothing of a data set.
+
+    A container of which nothing more is said may hold them as well: ``tuple``, ``List``.
+    """
+    if annotation_name(without_none(annotation)) in _CONTAINERS:
+        return True
     names = named_in(annotation)
     if any(_OF_DATA_SETS.search(annotation_name(each)) or annotation_name(each) in _NO_TENSORS for each in names):
         return False
@@ -231,6 +237,7 @@ def _may_hold_tensors(frame: Frame, annotation: ast.expr) -> bool:
     )
 
 
+_CONTAINERS = frozenset({"tuple", "Tuple", "list", "List", "dict", "Dict", "Sequence", "Mapping", "Iterable", "Any"})
 _NO_TENSORS = _NUMBER_ANNOTATIONS | {"ndarray", "array", "ArrayLike", "DataFrame", "Image"}
 _HOLD_NO_TENSORS = sys.stdlib_module_names | {"torch", "builtins", "numpy", "pandas", "PIL", "typing_extensions"}
 """Libraries whose classes hold none, besides torch's own, which are told by their names."""

@@ -25,7 +25,7 @@ from torchdevlint.flow.run import checkpoint_values, distributions, host_made
 from torchdevlint.flow.run.arguments import does_not_fit, evaluate_arguments
 from torchdevlint.flow.run.attributes import attribute
 from torchdevlint.flow.run.batch_beside import compare_with_batch
-from torchdevlint.flow.run.container_calls import container_method
+from torchdevlint.flow.run.container_calls import container_method, make_record, record_method
 from torchdevlint.flow.run.functions import run_function, spread
 from torchdevlint.flow.run.instances import given_to
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
@@ -35,10 +35,13 @@ from torchdevlint.flow.run.prepared import prepare
 from torchdevlint.flow.run.tensor_methods import call_tensor_method, names_dimension, tensor_operands
 from torchdevlint.flow.run.unknown_calls import (
     LEAVES_TENSORS,
+    RUNS_IT,
     as_tensor,
     call_unknown,
     is_known,
     is_module_by_use,
+    looked_up,
+    note_layer,
     of_inputs,
     of_unknown_callee,
     unknown_method,
@@ -46,10 +49,9 @@ from torchdevlint.flow.run.unknown_calls import (
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
-from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import is_built_by_init
 from torchdevlint.flow.state.others import is_elsewhere, owner_of
@@ -142,7 +144,16 @@ def call_attribute(
         return unknown_method(frame, state, node, callee, arguments)
     if not isinstance(found, Unknown):
         return call_value(frame, state, node, found, arguments)
+    _note_run(frame, state, node, callee, receiver, arguments)
     return _brought_by_kind(frame, state, node, callee, receiver, arguments)
+
+
+def _note_run(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
+) -> None:
+    """``model.forward(..)``, ``model.generate(..)`` of a model of unknown class."""
+    if callee.attr in RUNS_IT and (isinstance(receiver, Unknown) or _is_of_another_library(receiver)):
+        note_layer(frame, state, node, callee.value, arguments)
 
 
 def _brought_by_kind(
@@ -169,7 +180,7 @@ def _brought_by_kind(
     if isinstance(receiver, (Seq, Map)):
         return container_method(frame, state, callee, receiver, arguments)
     if isinstance(receiver, Record):
-        return _record_method(callee.attr, receiver, arguments)
+        return record_method(callee.attr, receiver, arguments)
     if isinstance(receiver, (Const, Text)):
         if callee.attr == "format" and isinstance(receiver, Const):
             return ranks.spelled(str(receiver.value), *arguments.values)
@@ -194,7 +205,7 @@ def _method_of_unknown(
         return prepare(frame, node, receiver, arguments)
     found = unknown_method(frame, state, node, callee, arguments)
     if found != UNKNOWN or callee.attr in LEAVES_TENSORS:
-        return found if given is None else _looked_up(given, callee, arguments) or found
+        return found if given is None else looked_up(given, callee, arguments) or found
     if given is None:
         return of_inputs(frame, node, arguments)
     return receiver if given.origin is not Origin.ARGUMENT or callee.attr.rstrip("_") in _OF_TENSORS else UNKNOWN
@@ -206,18 +217,9 @@ _OF_TENSORS = frozenset({"items", "values", "copy"}).union(
 """Methods of tensors, and of dicts of them; of what has another one, nothing says that it holds tensors."""
 
 
-def _looked_up(given: Device, callee: ast.Attribute, arguments: Arguments) -> Value | None:
-    """What ``d.get("key")`` gives, where `d` came from an argument: what a batch holds is where the batch is.
-
-    ``d.get(key, t)`` gives a tensor if `t` is one.
-    """
-    if callee.attr not in ("get", "pop"):
-        return None
-    key, default = arguments.value(0, "key"), arguments.value(1, "default")
-    if not isinstance(default, Tensor):
-        named = isinstance(key, Const) and isinstance(key.value, str)
-        return Unknown(given=given) if named and given == MODEL else None
-    return Choice((((), given_tensor(given, callee.value)), ((), default)))
+def _is_of_another_library(value: Value) -> bool:
+    """Whether it is a Module whose class is not torch's own."""
+    return isinstance(value, Library) and value.module and not value.name.startswith("torch.")
 
 
 def _is_made_elsewhere(info: ClassInfo, name: str) -> bool:
@@ -248,7 +250,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Func):
         return _call_function(frame, state, node, callee, arguments)
     if isinstance(callee, RecordType):
-        return _make_record(callee, arguments)
+        return make_record(callee, arguments)
     if isinstance(callee, Partial):
         return call_value(frame, state, node, callee.function, arguments.after(callee.positional, callee.keywords))
     if isinstance(callee, Cls):
@@ -256,9 +258,8 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Obj):
         return _call_object(frame, state, node, callee, arguments)
     if isinstance(callee, Library) and callee.module:
-        if not callee.name.startswith("torch."):
-            operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
-            frame.machine.emit(LayerCalled(frame, state, node, node.func, operands))
+        if _is_of_another_library(callee):
+            note_layer(frame, state, node, node.func, arguments)
         return call_module(frame, state, node, callee, arguments)
     if isinstance(callee, Library):
         return host_made.convert(frame, state, node, callee)
@@ -270,7 +271,9 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         frame.machine.emit(Escaped(frame, arguments.all_values))
         return call_unknown(frame, state, node, arguments)
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
-        return under_each(state, callee, lambda each: call_value(frame, state, node, each, arguments))
+        # None, as what could not be imported often is, ends such a run
+        there = Choice(tuple(each for each in callee.alternatives if each[1] != NONE))
+        return under_each(state, there, lambda each: call_value(frame, state, node, each, arguments))
     return UNKNOWN
 
 
@@ -298,7 +301,7 @@ def _super(frame: Frame) -> Value:
 def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, arguments: Arguments) -> Value:
     info = callee.info
     if info.record is not None:
-        return _make_record(info.record, arguments)
+        return make_record(info.record, arguments)
     info.in_pipeline = info.in_pipeline or frame.function in frame.machine.pipeline
     note_pipeline(info.name, arguments)
     made = Obj(info, DEFAULT if info.is_module else TOP, made_at=node, given=())
@@ -320,14 +323,6 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     return UNKNOWN
 
 
-def _make_record(kind: RecordType, arguments: Arguments) -> Value:
-    if arguments.starred or arguments.double_starred:
-        given = [value for _, value in arguments.positional]
-        spread = given[0] if len(given) == 1 and not arguments.keywords and arguments.starred else UNKNOWN
-        return records.make(kind, [spread] * len(kind.fields), {})
-    return records.make(kind, arguments.values, arguments.keyword_values)
-
-
 def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, arguments: Arguments) -> Value:
     frame.machine.emit(ModuleCalled(frame, state, node, callee, arguments))
     name = "forward" if callee.info.is_module and "__call__" not in callee.info.all_methods else "__call__"
@@ -342,9 +337,3 @@ def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, argume
         return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
     given = spread(method, arguments) if method is not None else None
     return UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)
-
-
-def _record_method(name: str, receiver: Record, arguments: Arguments) -> Value:
-    if name == "_replace" and not arguments.double_starred:
-        return Record(receiver.kind, tuple({**dict(receiver.items), **arguments.keyword_values}.items()))
-    return Map(receiver.items, UNKNOWN, closed=True) if name == "_asdict" else UNKNOWN

@@ -1,4 +1,4 @@
-"""Methods of lists, tuples and dicts: what they give, and what they leave behind."""
+"""Methods of lists, tuples, dicts and records: what they give, and what they leave behind."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from torchdevlint.flow.run import appended
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import element_of, join, sequence
 from torchdevlint.flow.state.machine import Frame
@@ -19,6 +20,8 @@ from torchdevlint.flow.state.values import (
     Choice,
     Const,
     Map,
+    Record,
+    RecordType,
     Seq,
     Tensor,
     Unknown,
@@ -106,3 +109,19 @@ def _append(receiver: Seq, value: Value) -> Seq:
         return sequence([*receiver.items, value])
     members = receiver.members if receiver.items is None else tuple(dict.fromkeys(receiver.items))
     return Seq(None, join(receiver.element, value), tuple(dict.fromkeys((*members, value)))[:MAX_MEMBERS])
+
+
+def make_record(kind: RecordType, arguments: Arguments) -> Value:
+    """An object of a dataclass or named tuple."""
+    if arguments.starred or arguments.double_starred:
+        given = [value for _, value in arguments.positional]
+        spread = given[0] if len(given) == 1 and not arguments.keywords and arguments.starred else UNKNOWN
+        return records.make(kind, [spread] * len(kind.fields), {})
+    return records.make(kind, arguments.values, arguments.keyword_values)
+
+
+def record_method(name: str, receiver: Record, arguments: Arguments) -> Value:
+    """A method that each named tuple has."""
+    if name == "_replace" and not arguments.double_starred:
+        return Record(receiver.kind, tuple({**dict(receiver.items), **arguments.keyword_values}.items()))
+    return Map(receiver.items, UNKNOWN, closed=True) if name == "_asdict" else UNKNOWN

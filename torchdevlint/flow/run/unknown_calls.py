@@ -33,6 +33,8 @@ from torchdevlint.flow.state.tensors import as_output, given_tensor
 from torchdevlint.flow.state.values import (
     NUMBER,
     UNKNOWN,
+    Choice,
+    Const,
     Func,
     Library,
     Obj,
@@ -46,9 +48,17 @@ from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
 
 
-def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+def note_layer(
+    frame: Frame, state: State, node: ast.Call, layer: ast.expr, arguments: Arguments
+) -> list[tuple[ast.expr, Value]]:
+    """``layer(..)`` or ``layer.forward(..)``; the operands, which are given back, may show what is in another place."""
     operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
-    frame.machine.emit(LayerCalled(frame, state, node, node.func, operands))
+    frame.machine.emit(LayerCalled(frame, state, node, layer, operands))
+    return operands
+
+
+def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    operands = note_layer(frame, state, node, node.func, arguments)
     compare_with_batch(frame, state, node, operands)
     if is_module_by_use(frame, node.func):
         return follows_input(operands)
@@ -113,6 +123,22 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
     return Unknown(given=device) if places and follows else UNKNOWN
 
 
+def looked_up(given: Device, callee: ast.Attribute, arguments: Arguments) -> Value | None:
+    """What ``d.get("key")`` gives, where `d` came from an argument: what a batch holds is where the batch is.
+
+    ``d.get(key, t)`` gives a tensor if `t` is one.
+    """
+    if callee.attr not in ("get", "pop"):
+        return None
+    key, default = arguments.value(0, "key"), arguments.value(1, "default")
+    if not isinstance(default, Tensor):
+        named = isinstance(key, Const) and isinstance(key.value, str)
+        return Unknown(given=given) if named and given == MODEL else None
+    return Choice((((), given_tensor(given, callee.value)), ((), default)))
+
+
+RUNS_IT = frozenset({"forward", "generate"})
+"""Methods by which a model is run as it is by a call."""
 LEAVES_TENSORS = frozenset("cpu numpy tolist item keys split join format index count get pop".split())
 """Methods that give no tensor of the same place."""
 
