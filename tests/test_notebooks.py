@@ -237,6 +237,27 @@ def test_a_cell_that_was_never_run_may_be_no_python(counts: tuple[int | None, ..
     assert [(each.code, each.cell) for each in result.diagnostics] == [("TDL901", cell) for cell in reported]
 
 
+@pytest.mark.parametrize(
+    ("outputs", "reported"),
+    [
+        ([{"output_type": "error", "ename": "SyntaxError", "evalue": "invalid syntax", "traceback": []}], []),
+        ([{"output_type": "stream", "text": "a"}, {"output_type": "error", "ename": "IndentationError"}], []),
+        ([{"output_type": "error", "ename": "NameError"}], [3]),
+        ([{"output_type": "stream", "text": "SyntaxError"}], [3]),
+        (["SyntaxError"], [3]),
+        ({"ename": "SyntaxError"}, [3]),
+        (None, [3]),
+    ],
+    ids=["seen", "seen below more", "edited since", "text", "no object", "no list", "none"],
+)
+def test_a_cell_that_shows_its_syntax_error_is_known_to_its_author(outputs: object, reported: list[int]) -> None:
+    document = json.loads(notebook("import torch", "what this shows: (see above"))
+    document["cells"][2].update(execution_count=4, outputs=outputs)
+    result = check_bytes(json.dumps(document).encode(), "n.ipynb", Settings())
+    assert not result.problems
+    assert [(each.code, each.cell) for each in result.diagnostics] == [("TDL901", cell) for cell in reported]
+
+
 def test_what_stands_around_a_cell_that_was_never_run_is_looked_at() -> None:
     document = json.loads(notebook("import torch\nx = torch.ones(1)", "x =", "x.cuda()"))
     for cell, count in zip(document["cells"][1:], (1, None, 2), strict=True):

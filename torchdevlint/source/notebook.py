@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from torchdevlint.source.text import UndecodableError, decode
 
 NOTEBOOK = ".ipynb"
 _NEWLINE = regex(r"\r\n?|\n")
+_REFUSALS = ("SyntaxError", "IndentationError", "TabError")
 _POINTER = "version https://git-lfs.github.com/spec/"
 
 
@@ -31,7 +32,7 @@ class Cell(Struct, frozen=True):
     `rows` are as they stand in the file, `python` is what became of them, and the numbers in `changed`, from 0, are of
     the rows in which the two differ. `first` is the row of the module that it starts in. A cell that is `left_out`
     could not be parsed, and has nothing in its `python`. One that was `never_run` has no number of an execution, though
-    other cells have.
+    other cells have. One that was `refused` was run, and what is saved below it is the SyntaxError that came of it.
     """
 
     number: int
@@ -42,6 +43,7 @@ class Cell(Struct, frozen=True):
     first: int
     left_out: bool = False
     never_run: bool = False
+    refused: bool = False
 
     @property
     def text(self) -> str:
@@ -181,9 +183,17 @@ def read(data: bytes) -> Notebook:
     cells, texts = _read(data)
     notebook = of_cells((number, source) for number, source in enumerate(texts, start=1) if source is not None)
     counts = [each.get("execution_count") for each in cells]
-    if not any(isinstance(each, int) for each in counts):
-        return notebook
-    return Notebook(tuple(replace(cell, never_run=counts[cell.number - 1] is None) for cell in notebook.cells))
+    some_run = any(isinstance(each, int) for each in counts)
+    return Notebook(tuple(_as_run(cell, cells[cell.number - 1], some_run) for cell in notebook.cells))
+
+
+def _as_run(cell: Cell, written: Mapping[str, Any], some_run: bool) -> Cell:
+    """The cell with what the notebook says of its last run."""
+    outputs = written.get("outputs")
+    errors = [_below(each, "ename") for each in outputs] if isinstance(outputs, list) else []
+    never_run = some_run and written.get("execution_count") is None
+    refused = any(each in _REFUSALS for each in errors)
+    return replace(cell, never_run=never_run, refused=refused) if never_run or refused else cell
 
 
 def of_cells(sources: Iterable[tuple[int, str]]) -> Notebook:

@@ -14,7 +14,8 @@ from torchdevlint.syntax.parse import parse
 class Document(Struct, frozen=True):
     """A file that was parsed: its tree, None if there is none, and why all or some of it could not be.
 
-    What cannot be parsed of a cell that was never run is a note, or an attempt that was left, and no error.
+    What cannot be parsed of a cell that was never run is a note, or an attempt that was left, and no error. An error that
+    is saved below its cell was seen by the author.
     """
 
     content: Content
@@ -34,7 +35,7 @@ def parsed(content: Content) -> Document:
         if content.notebook is None or not errors:
             return Document(content, None, (error,))
         rest = content.notebook.without(errors)
-        run = {cell.number for cell in rest.cells if not cell.never_run}
+        run = {cell.number for cell in rest.cells if not (cell.never_run or cell.refused)}
         shown = tuple(each for number, each in errors.items() if number in run)
         return Document(Content(rest.text, rest), parse(rest.text), shown)
 
