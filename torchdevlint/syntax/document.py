@@ -14,8 +14,8 @@ from torchdevlint.syntax.parse import parse
 class Document(Struct, frozen=True):
     """A file that was parsed: its tree, None if there is none, and why all or some of it could not be.
 
-    What cannot be parsed of a cell that was never run is a note, or an attempt that was left, and no error. An error that
-    is saved below its cell was seen by the author.
+    What cannot be parsed of a cell that was never run is a note, or an attempt that was left, and no error. An error
+    that is saved below its cell was seen by the author.
     """
 
     content: Content
