@@ -141,6 +141,24 @@ def test_inside_flake8_selection_and_noqa_are_flake8s() -> None:
     assert found("x = 1  # noqa: TDL201\n") == []
 
 
+@pytest.mark.usefixtures("load_facts")
+def test_files_that_flake8_has_read_from_the_disk_are_parsed_once(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    text, path = "import torch\ntorch.load(p)\n", tmp_path / "a.py"
+    path.write_text(text)
+    library = engine.HELD.library
+    typed = parse("import os\n" + text)
+    engine.check_tree(typed, "import os\n" + text, str(path), Settings())
+    assert library.held(str(path), engine.digest_of(text.encode())) is None, "what is being typed is for nobody else"
+    tree = parse(text)
+    engine.check_tree(tree, text, str(path), Settings(), saved=True)
+    held = library.get(str(path))
+    assert held is not None
+    assert held.tree is tree
+    assert codes(engine.check_tree(parse(text), text, str(path), Settings(), saved=True)) == ["TDL201"]
+    assert library.get(str(path)) is held
+
+
 INVALID = {
     "syntax": (b"import os\ndef f(:\n", 2),
     "NUL bytes": (b"x = 1\ny = '\0'\n", 2),

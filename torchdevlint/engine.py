@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from torchdevlint import rule_packages, rules, select, suppress
 from torchdevlint.cache import Cache, Entry, Kept
 from torchdevlint.config import ConfigError, Settings, SettingsOf
-from torchdevlint.files import content
+from torchdevlint.files import absolute, content
 from torchdevlint.findings import Reports, describe, judged, of_reports, of_rule
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import FileResult, Problem, Run, Span, run_of
@@ -92,14 +92,14 @@ def each_checked(
             if result is None:
                 (_, own), (result, entry) = next(missing), next(stream)
                 if cache is not None and entry is not None:
-                    cache.put(os.path.abspath(file), entry, own)  # noqa: PTH100 (a link stays what it is)
+                    cache.put(absolute(file), entry, own)
             yield result
 
 
 def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | None:
     """The result for a file whose analysis is known to hold."""
     codes = select.selected_for(settings, file)
-    kept = cache.get(os.path.abspath(file), codes, settings)  # noqa: PTH100 (a link stays what it is)
+    kept = cache.get(absolute(file), codes, settings)
     if kept is None or not (kept.reports or kept.pragmas):
         return None if kept is None else FileResult(file)
     try:
@@ -179,7 +179,7 @@ def _check(
 def _check_bytes(
     data: bytes, filename: str, settings: Settings, saved: bool, recording: Recording | None
 ) -> tuple[FileResult, Entry | None]:
-    path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
+    path, digest = absolute(filename), digest_of(data)
     module = None if filename.endswith(NOTEBOOK) else HELD.library.held(path, digest)  # cells say where they are
     codes = rules.usable(select.selected_for(settings, filename))
     try:
@@ -223,8 +223,7 @@ def _check_document(
     entry = None
     if tree is not None:
         if module is None:
-            path = os.path.abspath(filename)  # noqa: PTH100 (a link stays what it is)
-            module = ModuleFile(path, Source(content.text, tree), tree, digest_of(data))
+            module = ModuleFile(absolute(filename), Source(content.text, tree), tree, digest_of(data))
             if saved and content.notebook is None:
                 HELD.library.keep(module, len(data))
         text = data if content.notebook is None else content.text.encode("utf-8", "surrogatepass")
@@ -281,8 +280,9 @@ def check_tree(
     settings: Settings,
     shown: Callable[[str], bool] = lambda _code: True,
     cache: Cache | None = None,
+    saved: bool = False,
 ) -> FileResult:
-    """Check a file that flake8 has parsed; if it is on disk, the other files of its project are looked into as needed.
+    """Check a file that flake8 has parsed, and that others of its project see too if it is `saved`: read from disk.
 
     Selection and ``# noqa`` are left to flake8, and the rules of `ITS_OWN` are not asked; nor need one be whose code
     would not be `shown`. What is new goes into the `cache` at once.
@@ -290,20 +290,20 @@ def check_tree(
     stable = (rule.code for rule in rules.identities() if settings.preview or not rule.preview)
     codes = frozenset(filter(shown, stable)) - ITS_OWN
     data = text.encode("utf-8", "surrogatepass")
-    path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
+    module = ModuleFile(absolute(filename), Source(text, tree), tree, digest_of(data))
     suppressions = suppress.read(text, noqa=False)
-    kept = None if cache is None else cache.get(path, codes, settings)
-    if kept is not None and kept.digest == digest:
+    kept = None if cache is None else cache.get(module.path, codes, settings)
+    if kept is not None and kept.digest == module.bytes_digest:
         return of_reports(kept.reports, Content(text), filename, settings, codes, suppressions)
     if unusable := rules.unusable():
         return FileResult(filename, problems=unusable)
-    module = ModuleFile(path, Source(text, tree), tree, digest)
-    found = _analysed(data, module, filename, settings, codes, suppressions)
+    shared = HELD.library.instead_of(module) if saved else module
+    found = _analysed(data, shared, filename, settings, codes, suppressions)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,))
     (reports, problems), entry = found
     if cache is not None and entry is not None:
-        cache.put(path, entry, settings)
+        cache.put(module.path, entry, settings)
         cache.save()
     return of_reports(reports, Content(text), filename, settings, codes, suppressions, problems)
 

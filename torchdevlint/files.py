@@ -14,6 +14,11 @@ except ImportError:
     from hashlib import blake2b as blake2b  # noqa: PLC0414 (it is for other modules)
 
 
+def absolute(path: str) -> str:
+    """The path from the root on; a link in it stays what it is."""
+    return os.path.abspath(path)  # noqa: PTH100 (`resolve` would follow it)
+
+
 def content(path: str | Path) -> bytes:
     """The content of a regular file.
 

@@ -256,3 +256,16 @@ def test_garbage_is_rarely_looked_for_while_a_file_is_analysed(monkeypatch: pyte
     assert not list(Plugin(ast.parse(""), "a.py", []).run())
     assert seen == [THRESHOLDS]
     assert gc.get_threshold() == before
+
+
+def test_all_objects_are_looked_through_less_often_from_the_start_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is held of a project is not garbage; what flake8 makes on the way is looked through as before."""
+    from torchdevlint import garbage
+
+    monkeypatch.setattr(gc, "get_threshold", lambda: (700, 10, 10))
+    monkeypatch.setattr(gc, "set_threshold", lambda *given: seen.append(given))
+    seen: list[tuple[int, ...]] = []
+    garbage.few_full_collections()
+    monkeypatch.setattr(gc, "get_threshold", lambda: (0, 10, 0))
+    garbage.few_full_collections()
+    assert seen == [(700, 10, 100), (0, 10, 0)], "who looks for none at all goes on to do so"

@@ -21,7 +21,7 @@ from torchdevlint import __version__
 from torchdevlint.cache import Cache, folder_of
 from torchdevlint.config import ConfigError, Configuration, Settings, SettingsOf
 from torchdevlint.engine import check_tree
-from torchdevlint.garbage import few_collections
+from torchdevlint.garbage import few_collections, few_full_collections
 from torchdevlint.report.terminal import escape
 from torchdevlint.rules import identities, prefixes
 
@@ -36,6 +36,8 @@ class Plugin:
     """What flake8 shows, apart from ``per-file-ignores`` and ``# noqa``."""
     cache: ClassVar[Cache | None] = None
     """Not opened before the first file, since processes must not share a database."""
+    saved: ClassVar[bool] = False
+    """Files are as they are on disk: none comes from standard input."""
 
     def __init__(self, tree: ast.Module, filename: str, lines: Sequence[str]) -> None:
         self.tree = tree
@@ -74,12 +76,15 @@ class Plugin:
         cls.settings = configuration
         cls.decisions = DecisionEngine(options)
         cls.cache = Cache(folder_of(configuration.run))
+        cls.saved = "-" not in options.filenames
+        few_full_collections()
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Row, column from 0, text. A rule that fails is flake8's to report: it names the plugin and stops."""
         settings = self.settings.of(self.filename)
         with few_collections():
-            result = check_tree(self.tree, "".join(self.lines), self.filename, settings, self._shows, self.cache)
+            text = "".join(self.lines)
+            result = check_tree(self.tree, text, self.filename, settings, self._shows, self.cache, self.saved)
         if result.problems:
             raise RuntimeError("; ".join(problem.message for problem in result.problems))
         for one in result.diagnostics:

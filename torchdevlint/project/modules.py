@@ -237,6 +237,13 @@ class Library:
         if status.st_size == size <= LARGEST:
             self._put(module.path, (status.st_mtime_ns, size), module)
 
+    def instead_of(self, module: ModuleFile) -> ModuleFile:
+        """The file as it was parsed before, if it is the same; else this one, which importers see from now on."""
+        held = self.held(module.path, module.bytes_digest)
+        if held is None:
+            self.keep(module, len(module.source.text.encode("utf-8", "surrogatepass")))
+        return held or module
+
     def get(self, path: str) -> ModuleFile | None:
         try:
             status = os.stat(path)
