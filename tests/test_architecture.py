@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -217,7 +218,7 @@ def imported_by(path: Path, annotations: bool) -> set[str]:
     """The modules, and the names in them, that a file imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for each in ast.walk(tree):
-        if isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING" and not annotations:
+        if isinstance(each, ast.If) and getattr(each.test, "id", "") == "TYPE_CHECKING" and not annotations:
             each.body = []
     froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     return {*_imports(tree), *(f"{node.module}.{alias.name}" for node in froms for alias in node.names)}
@@ -287,8 +288,10 @@ def test_patterns_are_compiled_when_they_are_first_used() -> None:
 
 def compiles_when_imported(path: Path) -> bool:
     """Whether a statement of the top level that defines nothing calls ``re.compile``."""
-    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    statements = (each for each in ast.parse(path.read_text(encoding="utf-8")).body if not isinstance(each, defined))
+    text, defined = path.read_text(encoding="utf-8"), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    if "re.compile" not in text:
+        return False
+    statements = (each for each in ast.parse(text).body if not isinstance(each, defined))
     calls = (node for each in statements for node in ast.walk(each) if isinstance(node, ast.Call))
     return any(ast.unparse(call.func) == "re.compile" for call in calls)
 
@@ -300,7 +303,8 @@ def test_one_module_calls_the_parser() -> None:
 
 
 def called_of_ast(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if re.search(r"\bast\s*\.\s*(parse|literal_eval)", text) else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "ast":
             yield node.attr
 

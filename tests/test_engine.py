@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.conftest import ROOT
+from tests.forked import python
 from torchdevlint import engine, rules
 from torchdevlint.config import Settings
 from torchdevlint.flow import analyse as inference
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Report, Severity, Span, run_of
+from torchdevlint.project.modules import HELD, digest_of
 from torchdevlint.rules import tdl309_pin_device_tensor
 from torchdevlint.syntax.parse import parse
 
@@ -146,10 +148,10 @@ def test_files_that_flake8_has_read_from_the_disk_are_parsed_once(tmp_path: Path
     (tmp_path / "pyproject.toml").touch()
     text, path = "import torch\ntorch.load(p)\n", tmp_path / "a.py"
     path.write_text(text)
-    library = engine.HELD.library
+    library = HELD.library
     typed = parse("import os\n" + text)
     engine.check_tree(typed, "import os\n" + text, str(path), Settings())
-    assert library.held(str(path), engine.digest_of(text.encode())) is None, "what is being typed is for nobody else"
+    assert library.held(str(path), digest_of(text.encode())) is None, "what is being typed is for nobody else"
     tree = parse(text)
     engine.check_tree(tree, text, str(path), Settings(), saved=True)
     held = library.get(str(path))
@@ -453,7 +455,7 @@ BYTES = b"import torch\n\n# caf\xe9\nsize = 3\n"
 def test_bytes_of_another_encoding_in_comments_of_what_is_imported_are_read_by_python(in_folder: Path) -> None:
     (in_folder / "sizes.py").write_bytes(BYTES)
     (in_folder / "main.py").write_text("from sizes import size\n\nprint(size)\n")
-    run = subprocess.run([sys.executable, "main.py"], capture_output=True, text=True, check=False)
+    run = python("main.py", cwd=in_folder)
     result = engine.check_file("sizes.py", Settings())
     assert run.stdout == "3\n"
     assert (codes(result), result.unread) == ([], True)
@@ -467,6 +469,6 @@ def test_bytes_of_another_encoding_in_comments_of_what_is_imported_are_read_by_p
 def test_bytes_of_another_encoding_are_refused_elsewhere(in_folder: Path, data: bytes, importer: str) -> None:
     (in_folder / "sizes.py").write_bytes(data)
     (in_folder / "main.py").write_text(importer)
-    run = subprocess.run([sys.executable, "-c", "import runpy; runpy.run_path('sizes.py')"], check=False)
+    run = python("-c", "import runpy; runpy.run_path('sizes.py')", cwd=in_folder)
     assert run.returncode or data == BYTES
     assert codes(engine.check_file("sizes.py", Settings())) == ["TDL901"]

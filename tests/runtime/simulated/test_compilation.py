@@ -18,6 +18,9 @@ from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.errors import NotSimulated
 from torchdevlint.runtime.simulated.operators.texts import release_of
 
+pytestmark = pytest.mark.xdist_group("compilation")
+"""What compiles takes ten seconds to be imported, in each process that does it."""
+
 
 @pytest.fixture
 def listener() -> Iterator[Recorder]:
