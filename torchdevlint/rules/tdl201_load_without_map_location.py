@@ -73,7 +73,8 @@ parameter than to hand it on.
 
 ## What it cannot see
 Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless. It is
-silent where the code tells: the same function makes what it writes there (a cache), the path begins at `__file__` or is
+silent where the code tells: the other arm of the same `if` or `try` makes what it saves there, wherever that is, and it
+is no model (a cache), the same function makes data of the CPU that it writes there, the path begins at `__file__` or is
 asked for as a resource of the package and nothing in the file saves to such a path, what is loaded, or a part of it, is
 read as NumPy, by scikit-learn or as text, or the same name holds the options of the command line otherwise. It is
 silent as well where the project writes files of that name (the last part of the path, as far as it is written down, be

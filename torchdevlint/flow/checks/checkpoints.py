@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.checks.brought_back import is_brought_back
+from torchdevlint.flow.checks.caches import is_cache
 from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.checks.named_data import is_called_data, is_moved
 from torchdevlint.flow.checks.packed_files import is_temporary
@@ -86,7 +87,7 @@ def _is_read_anyway(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
     """Whether the file can be read wherever the code can be run: it holds data of the CPU, or the code is for CUDA."""
     if holds_data(frame, node, arguments) or _is_for_cuda(frame, node):
         return True
-    if is_never_given(frame, node):
+    if is_never_given(frame, node) or is_cache(frame.machine.tree, frame.function or frame.machine.tree, node):
         return True
     return bool(arguments.positional) and is_written_from_cpu(frame, node, arguments.positional[0][1])
 

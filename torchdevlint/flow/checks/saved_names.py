@@ -127,7 +127,7 @@ def before(scope: ast.AST, node: ast.AST) -> Iterator[ast.stmt]:
 
     Other branches are none of them, and what defines something runs nothing.
     """
-    for block, place, around in reversed(_blocks(scope, node)):
+    for block, place, around in reversed(blocks_around(scope, node)):
         yield from (each for each in reversed(block[:place]) if not isinstance(each, _DEFINITIONS))
         if isinstance(around, _AS_A_WHOLE) or (isinstance(around, ast.Try) and block is not around.body):
             yield around
@@ -153,7 +153,7 @@ def _hands_on(call: ast.Call, root: str) -> bool:
     return of_root or root in tuple(map(dotted_path, given))
 
 
-def _blocks(scope: ast.AST, node: ast.AST) -> list[tuple[list[ast.stmt], int, ast.AST]]:
+def blocks_around(scope: ast.AST, node: ast.AST) -> list[tuple[list[ast.stmt], int, ast.AST]]:
     """The blocks around a node, from that of the scope on: the place of the statement in it, and whose block it is."""
     found: list[tuple[list[ast.stmt], int, ast.AST]] = []
     around = scope

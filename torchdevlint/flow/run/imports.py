@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.scope.names import canonical, is_dtype_name
-from torchdevlint.flow.state.devices import CPU, TOP, literal
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import Imported, owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.touch import Touch
-from torchdevlint.flow.state.values import UNKNOWN, Const, Dev, Dtype, Ref, Value
+from torchdevlint.flow.state.values import UNKNOWN, Dtype, Ref, Value
 from torchdevlint.source.nodes import once_a_node
 
 
@@ -63,14 +62,7 @@ def resolve(frame: Frame, value: Value) -> Value:
     found = others.value(value)
     if found is None:
         return value if not value.member else Ref(value.name)
-    return _as_setting(found) if found != UNKNOWN else Ref(value.name)
-
-
-def _as_setting(found: Value) -> Value:
-    """``DEVICE = "cpu"`` of another file is what its users edit: any device, and not surely the CPU."""
-    if isinstance(found, Const) and isinstance(found.value, str):
-        return Dev(TOP) if literal(found.value) == CPU else found
-    return Dev(TOP) if isinstance(found, Dev) and found.device == CPU else found
+    return found if found != UNKNOWN else Ref(value.name)
 
 
 def member(frame: Frame, module: Imported, name: str) -> Value | None:
@@ -79,7 +71,7 @@ def member(frame: Frame, module: Imported, name: str) -> Value | None:
     if others is None or module.member:
         return None
     found = others.member(module.path, name, f"{module.name}.{name}")
-    return None if found is None or found == UNKNOWN else _as_setting(resolve(frame, found))
+    return None if found is None or found == UNKNOWN else resolve(frame, found)
 
 
 def from_stars(frame: Frame, name: str) -> Value:

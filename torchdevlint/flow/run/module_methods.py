@@ -18,7 +18,7 @@ from torchdevlint.flow.run.moves import method_device, to_device
 from torchdevlint.flow.run.objects import registered, write_attribute
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin
+from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -115,17 +115,19 @@ def _move_module(
     if device is None or without_parameters or holds_nothing(frame, target):
         return target
     frame.machine.emit(Placed(frame, state, node, device))
-    if target.device == MODEL:
+    path = dotted_path(callee.value)
+    of_model = target.device == MODEL
+    if of_model and not (device == CPU and path is not None and path.startswith("self.")):
         return target
     moved = _with_parts(target, device, Step(f"moved to {device.describe()}", node))
-    path = dotted_path(callee.value)
     if path is not None:
         held = state.env.get(path) or state.paths.get(path)
         if isinstance(held, Choice):
             state.bind(path, distribute(held, lambda each: moved if each == target else each))
         else:
             state.bind(path, moved)
-            keep_moved(frame, state, callee.value, moved)
+            if not of_model:
+                keep_moved(frame, state, callee.value, moved)
     return moved
 
 

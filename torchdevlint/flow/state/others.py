@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from torchdevlint.flow.scope.fallbacks import gives_an_argument
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.devices import CPU, TOP, literal
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Number, Ref, Value
 from torchdevlint.project.modules import ModuleFile
@@ -82,6 +83,7 @@ class OtherNames(dict[str, Value]):
             self._others.run(self, name, () if ran else statements)
             if name in self.module.rebound:
                 forget_rebound(self, [name])
+            open_settings(self, [name])
 
 
 def forget_rebound(names: dict[str, Value], rebound: Iterable[str]) -> None:
@@ -89,6 +91,15 @@ def forget_rebound(names: dict[str, Value], rebound: Iterable[str]) -> None:
     for each in rebound:
         if isinstance(names.get(each), (Const, Dev, Number)):
             names[each] = UNKNOWN
+
+
+def open_settings(names: dict[str, Value], which: Iterable[str]) -> None:
+    """Let go of where the names of a module say CPU: ``DEVICE = "cpu"`` is what users edit, and may be any device."""
+    for each in which:
+        value = names.get(each)
+        named = literal(value.value) if isinstance(value, Const) and isinstance(value.value, str) else value
+        if (named.device if isinstance(named, Dev) else named) == CPU:
+            names[each] = Dev(TOP)
 
 
 class OtherFiles:
