@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.checks.own_gpus import backends
 from torchdevlint.flow.facts.processes import RankMismatch
-from torchdevlint.flow.kinds.accelerators import ACCELERATOR
+from torchdevlint.flow.kinds.known_devices import ACCELERATOR
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, on_cpu

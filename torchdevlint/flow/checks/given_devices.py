@@ -9,7 +9,7 @@ from itertools import chain
 from msgspec import Struct
 
 from torchdevlint.flow.checks.same_device import says_more
-from torchdevlint.flow.kinds import accelerators
+from torchdevlint.flow.kinds import known_devices
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import names_a_device
 from torchdevlint.flow.scope.deciding_flags import deciding_test
@@ -65,7 +65,7 @@ def at_hand(frame: Frame, state: State, node: ast.Call) -> Given | None:
         _of_self(frame, state),
         _flag(frame, scope),
         _of_kept_model(frame, state),
-        (Given(*each) for each in accelerators.at_hand(frame, state)),
+        (Given(*each) for each in known_devices.at_hand(frame, state)),
     )
     said = (each for each in found if says_more(frame, node, each.text, each.place))
     return next((each for each in said if not _is_cuda_here(scope, node, each.text)), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.kinds.accelerators import ACCELERATOR
+from torchdevlint.flow.kinds.known_devices import ACCELERATOR
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.arguments import Arguments

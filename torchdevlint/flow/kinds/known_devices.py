@@ -1,10 +1,14 @@
-"""Objects of accelerate that place things, by what made them, their annotation, or what they are asked for."""
+"""Objects that know their device though nobody asks: those of accelerate, and of classes whose base has a device.
+
+What is of accelerate is told by what made it, by its annotation, or by what it is asked for.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.scope.annotations import annotation_name, without_none
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.machine import Frame
@@ -23,7 +27,8 @@ _ASKED = frozenset(
 
 
 def at_hand(frame: Frame, state: State) -> Iterator[tuple[str, str, ast.AST]]:
-    """``accelerator.device`` for each name that holds an `Accelerator` here, why, and the place that shows it."""
+    """The devices that objects know here: ``accelerator.device``, ``self.device``; why, and the place that shows it."""
+    yield from _of_base(frame, state)
     function = frame.function
     for name, value in state.env.items():
         if isinstance(value, Unknown) and value.made_by == ACCELERATOR:
@@ -32,6 +37,17 @@ def at_hand(frame: Frame, state: State) -> Iterator[tuple[str, str, ast.AST]]:
         named = annotation_name(without_none(each.annotation)) == "Accelerator"
         if named or (each.arg == "accelerator" and _is_asked(function, each.arg)):
             yield f"{each.arg}.device", f"the function is given `{each.arg}`", each
+
+
+def _of_base(frame: Frame, state: State) -> Iterator[tuple[str, str, ast.AST]]:
+    """``self.device`` of a LightningModule, a model of transformers and their kin, once they are built."""
+    owner = frame.owner
+    if owner is None or "self" not in state.env or getattr(frame.function, "name", "__init__") == "__init__":
+        return
+    for base in (each for info in owner.mro for each in info.library_bases):
+        found = libraries.known(base)
+        if found is not None and found.device:
+            yield "self.device", f"a `{base.rpartition('.')[2]}` has a device", owner.node
 
 
 def _is_asked(function: ast.AST | None, name: str) -> bool:
