@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.checks.host_reads import is_read_later
+from torchdevlint.flow.checks.host_reads import LIBRARIES
 from torchdevlint.flow.facts.tensors import DeadLoopMove
 from torchdevlint.flow.run.arguments import evaluate_arguments
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Dtype, Tensor
+from torchdevlint.flow.state.values import Dtype, Ref, Tensor
 from torchdevlint.flow.vouch.names import assignable
+from torchdevlint.source.nodes import is_inside, nodes_in
 
 
 def record_in_loop(frame: Frame, loop: ast.For | ast.AsyncFor, statement: ast.stmt, call: ast.Call) -> None:
@@ -98,7 +99,7 @@ def only_moves(frame: Frame, node: ast.Expr, call: ast.Call, target: Device, sta
     given = [*arguments.values[:1], *(value for _, value in arguments.positional[1:])]
     types = any(isinstance(each, (Dtype, Tensor)) for each in given) or "dtype" in arguments.keywords
     moved = method not in ("type", "type_as") and not types and not on_cpu(target)
-    return moved and isinstance(receiver, ast.Name) and not is_read_later(frame, receiver.id, node)
+    return moved and isinstance(receiver, ast.Name) and not _is_read_later(frame, receiver.id, node)
 
 
 def _is_harmless(frame: Frame, container: ast.expr, place: ast.stmt, call: ast.Call) -> bool:
@@ -106,7 +107,7 @@ def _is_harmless(frame: Frame, container: ast.expr, place: ast.stmt, call: ast.C
     parts = container.elts if isinstance(container, (ast.List, ast.Tuple)) else []
     names = [each.id for each in parts if isinstance(each, ast.Name)]
     down = (dotted_path(call.func) or "").endswith(".cpu") or _arguments(frame, call).strip("\"'") == "cpu"
-    return bool(names) and not down and not any(is_read_later(frame, name, place) for name in names)
+    return bool(names) and not down and not any(_is_read_later(frame, name, place) for name in names)
 
 
 def _assignable(frame: Frame, container: ast.expr, place: ast.stmt) -> str | None:
@@ -124,3 +125,22 @@ def converts(frame: Frame, call: ast.Call, state: State) -> bool:
     """Whether a move gives another type as well, ``x.to(device, y.dtype)``: that is lost wherever `x` is."""
     types = [*call.args[1:2], *(each.value for each in call.keywords if each.arg == "dtype")]
     return any(isinstance(frame.evaluate(each, state), Dtype) for each in types)
+
+
+def _is_read_later(frame: Frame, name: str, place: ast.stmt) -> bool:
+    """Whether lines behind a statement, or around it in a loop, read the tensor of a name with NumPy and the like."""
+    scope = frame.function or frame.machine.tree
+    loops = [each for kind in (ast.For, ast.While) for each in nodes_in(scope, kind) if is_inside(place, each)]
+    first = min((each.lineno for each in loops), default=place.lineno)
+    return any(call.lineno >= first and _reads(frame, call, name) for call in nodes_in(scope, ast.Call))
+
+
+def _reads(frame: Frame, call: ast.Call, name: str) -> bool:
+    """``x.numpy()``, ``np.f(x)``."""
+    path = dotted_path(call.func) or ""
+    if path == f"{name}.numpy":
+        return True
+    called = frame.machine.globals.get(first_name(path))
+    given = (*call.args, *(each.value for each in call.keywords))
+    of_library = isinstance(called, Ref) and f"{called.name}.".startswith(LIBRARIES)
+    return of_library and any(isinstance(each, ast.Name) and each.id == name for each in given)

@@ -24,7 +24,8 @@ from torchdevlint.flow.scope.brought_reads import (
     takes_tensor,
 )
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name
+from torchdevlint.flow.scope.handed_functions import is_handed_with_device
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.flow.scope.own_devices import has_device, makes_there
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -34,10 +35,12 @@ from torchdevlint.flow.state.tensors import is_of_module
 from torchdevlint.flow.state.values import Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.flow.vouch.devices import is_surely_tensor
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in
+from torchdevlint.source.nodes import assignments_in
 
-_LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
-"""What reads a tensor through NumPy."""
+LIBRARIES = (
+    "numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.", "torchaudio.save",
+)  # fmt: skip
+"""What reads a tensor through NumPy. `torchaudio.save` does with soundfile; its other backends refuse it as well."""
 _READS_NOTHING = frozenset(
     """
     shape size ndim prod iterable isscalar nonzero diff flip squeeze swapaxes moveaxis rollaxis real split array_split
@@ -162,27 +165,8 @@ def _given_by_callers(frame: Frame, node: ast.AST, value: Tensor) -> str | None:
 
 def reads_on_host(name: str) -> bool:
     """Whether a library function turns its tensors into arrays."""
-    reads = name.startswith(_LIBRARIES) and not name.startswith(_PASSES_ON)
+    reads = name.startswith(LIBRARIES) and not name.startswith(_PASSES_ON)
     return reads and name.rpartition(".")[2] not in _READS_NOTHING
-
-
-def is_read_later(frame: Frame, name: str, place: ast.stmt) -> bool:
-    """Whether lines behind a statement, or around it in a loop, read the tensor of a name with NumPy and the like."""
-    scope = frame.function or frame.machine.tree
-    loops = [each for kind in (ast.For, ast.While) for each in nodes_in(scope, kind) if is_inside(place, each)]
-    first = min((each.lineno for each in loops), default=place.lineno)
-    return any(call.lineno >= first and _reads(frame, call, name) for call in nodes_in(scope, ast.Call))
-
-
-def _reads(frame: Frame, call: ast.Call, name: str) -> bool:
-    """``x.numpy()``, ``np.f(x)``."""
-    path = dotted_path(call.func) or ""
-    if path == f"{name}.numpy":
-        return True
-    called = frame.machine.globals.get(first_name(path))
-    given = (*call.args, *(each.value for each in call.keywords))
-    of_library = isinstance(called, Ref) and f"{called.name}.".startswith(_LIBRARIES)
-    return of_library and any(isinstance(each, ast.Name) and each.id == name for each in given)
 
 
 def _note_numpy(event: ReadByHost) -> None:
@@ -316,7 +300,8 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
         return value.device.origin is Origin.ARGUMENT and not is_bookkeeping(value.device.name)
     if isinstance(read, ast.Call) and brought_beside(function, read) is not None:
         return value.device.origin is Origin.ARGUMENT
-    if value.device.origin is Origin.ARGUMENT and _is_method(read) and _takes_device_of_owner(frame, function, value):
+    taken = value.device.origin is Origin.ARGUMENT and _is_method(read) and _takes_tensor(function, value)
+    if taken and (_is_of_owner(frame, function) or is_handed_with_device(frame.machine.tree, function.name)):
         return True
     if value.device.origin is Origin.ARGUMENT:
         beside = _is_method(read) and not is_bookkeeping(value.device.name)
@@ -334,10 +319,15 @@ def _is_brought_elsewhere(frame: Frame, function: ast.FunctionDef, read: ast.Cal
     return bool(name) and brought_by_another(frame.machine.tree, function, name) is not None
 
 
-def _takes_device_of_owner(frame: Frame, function: ast.FunctionDef, value: Tensor) -> bool:
-    """Whether a method reads a tensor, as its annotation says, of an object that makes others on its own device."""
-    owner, name = frame.owner, value.device.name
-    if owner is None or not takes_tensor(function, name) or is_bookkeeping(name):
+def _takes_tensor(function: ast.FunctionDef, value: Tensor) -> bool:
+    """Whether it is an argument that is a tensor, as its annotation says, and no length."""
+    return takes_tensor(function, value.device.name) and not is_bookkeeping(value.device.name)
+
+
+def _is_of_owner(frame: Frame, function: ast.FunctionDef) -> bool:
+    """Whether it is a method of an object that makes tensors on its own device."""
+    owner = frame.owner
+    if owner is None:
         return False
     own = [each for info in owner.mro for each in info.methods.values() if each is not function]
     return any(has_device(info.node) for info in owner.mro) and any(map(makes_there, own))

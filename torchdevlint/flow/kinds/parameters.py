@@ -22,6 +22,7 @@ from torchdevlint.flow.scope.annotations import (
 )
 from torchdevlint.flow.scope.brought_reads import brought_by_another
 from torchdevlint.flow.scope.followed_devices import is_for_numpy
+from torchdevlint.flow.scope.handed_functions import is_handed_with_device
 from torchdevlint.flow.scope.names import (
     argument_names,
     defaults,
@@ -273,11 +274,17 @@ def _place(frame: Frame, name: str) -> Device:
         return MODEL
     if getattr(function, "name", "").lstrip("_") in _INITIALISERS:
         return TOP
-    if kind == "function" and is_for_numpy(function) and brought_by_another(frame.machine.tree, function, name) is None:
+    if kind == "function" and is_for_numpy(function) and not _is_told_elsewhere(frame, function, name):
         frame.machine.arrivals.read_on_host.add((function, name))
         return TOP
     is_test = _is_test_case(frame.entry.owner) or _is_run_by_pytest(frame, function)
     return TOP if is_test else Device(Origin.ARGUMENT, name)
+
+
+def _is_told_elsewhere(frame: Frame, function: FunctionNode, name: str) -> bool:
+    """Whether the file brings an argument of that name to the CPU elsewhere, or hands the function on with a device."""
+    handed = is_handed_with_device(frame.machine.tree, getattr(function, "name", ""))
+    return handed or brought_by_another(frame.machine.tree, function, name) is not None
 
 
 def _is_run_by_pytest(frame: Frame, function: FunctionNode) -> bool:

@@ -6,8 +6,9 @@ import ast
 import builtins
 from collections.abc import Callable
 
-from torchdevlint.flow.events import AttributeRead, Branched
+from torchdevlint.flow.events import AttributeRead, Branched, ReadByHost
 from torchdevlint.flow.kinds import loaders, ranks, wrappers
+from torchdevlint.flow.kinds.arrays import array_dimensions
 from torchdevlint.flow.kinds.placed_loads import places_load
 from torchdevlint.flow.kinds.sizes import is_mask, rows_of
 from torchdevlint.flow.run import operations
@@ -246,6 +247,8 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return operations.index(frame, state, node, value, index)
     if value == Ref("os.environ"):
         return ranks.of_environment(node, index)
+    if isinstance(index, Tensor) and index.ndim and array_dimensions(frame, state, node.value)[0]:
+        frame.machine.emit(ReadByHost(frame, state, node, (node.slice, index)))
     value = unpacked(value)
     if isinstance(value, Seq):
         if value.items is not None and isinstance(index, Const) and isinstance(index.value, int):
