@@ -202,7 +202,12 @@ def _is_elsewhere(value: Value) -> bool:
         return value.device.name not in VALUELESS_TYPES
     if value.device.origin is Origin.ARGUMENT:
         return True
-    return value.device.origin is Origin.EXPRESSION and value.moved
+    return value.device.origin is Origin.EXPRESSION and (value.moved or _is_of_module(value))
+
+
+def _is_of_module(value: Tensor) -> bool:
+    """Whether a module gave it, which the code around has put there then."""
+    return bool(value.steps) and value.steps[0].of_module
 
 
 @once_a_node
