@@ -25,6 +25,8 @@ from torchdevlint.source.nodes import assignments_in, inside
 _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
 """Factories of what is calculated with; ranges and drawn numbers are as often indices."""
 _WHOLE_NUMBERS = regex(r"long|int|short|uint")
+_NOISE = frozenset({"rand", "randn"})
+"""What is drawn for a model to work on, however large it is: no length, and no index."""
 _OF_SIZES = frozenset({"shape", "size"})
 _MATRIX = 2
 _ANYWHERE = (Origin.MODEL, Origin.ARGUMENT)
@@ -65,10 +67,16 @@ def _look(
     if not there or function is None:
         return
     for at, value in parts:
-        made = value.device == DEFAULT and bool(value.creations) and value.ndim is not None
+        if value.device != DEFAULT or not value.creations:
+            continue
         enough = value.ndim is not None and (value.ndim >= least or value.ndim < 0)
-        if made and enough and _is_meant_there(function, at, value, names.get(id(at), "")):
+        given_noise = least == _MATRIX and value.ndim != 0 and _is_noise(value)
+        if given_noise or (enough and _is_meant_there(function, at, value, names.get(id(at), ""))):
             frame.machine.emit(Mixed(frame, state, node, operation, (at, value), there[0]))
+
+
+def _is_noise(value: Tensor) -> bool:
+    return all(site.function.rpartition(".")[2] in _NOISE for site in value.creations)
 
 
 def _parts(node: ast.expr, value: Value) -> Iterator[Part]:

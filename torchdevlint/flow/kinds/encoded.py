@@ -6,10 +6,12 @@ import ast
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.kinds.loaders import moves_batches
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.devices import LOADER
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Value
+from torchdevlint.flow.state.values import AT_LEAST_1, NUMBERS, Step, Tensor, Value
 
 FROM_TOKENIZER = "comes from the tokenizer here"
 _ENTRIES = frozenset(
@@ -32,6 +34,23 @@ def encoding_of(frame: Frame, node: ast.Call) -> Tensor | None:
     if not any(isinstance(each, ast.Constant) and each.value == "pt" for each in asked) or moves_batches(frame):
         return None
     return Tensor(LOADER, AT_LEAST_1, (), (Step(FROM_TOKENIZER, node),), opaque=True)
+
+
+def token_ids_of(frame: Frame, node: ast.Call) -> Value | None:
+    """The numbers that ``tokenizer.encode(text)`` gives, a list, where it is not asked for tensors; else None."""
+    method = node.func
+    if not isinstance(method, ast.Attribute) or any(each.arg in ("return_tensors", None) for each in node.keywords):
+        return None
+    if method.attr == "convert_tokens_to_ids":
+        return NUMBERS
+    return NUMBERS if method.attr == "encode" and _is_tokenizer(frame, method.value) else None
+
+
+def _is_tokenizer(frame: Frame, node: ast.expr) -> bool:
+    """Whether it is called one, or made by a class that is: ``tok = AutoTokenizer.from_pretrained(name)``."""
+    made = bound_once(frame, node)
+    maker = (dotted_path(made.func) or "") if isinstance(made, ast.Call) else ""
+    return "tokenizer" in f"{last_name(node)} {maker}".lower()
 
 
 def is_encoding(value: Value) -> bool:

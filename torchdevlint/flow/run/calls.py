@@ -19,7 +19,7 @@ from torchdevlint.flow.events import (
     UnknownCalled,
 )
 from torchdevlint.flow.kinds import loaders, ranks
-from torchdevlint.flow.kinds.encoded import encoding_of
+from torchdevlint.flow.kinds.encoded import encoding_of, token_ids_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import checkpoint_values, distributions, host_made
 from torchdevlint.flow.run.arguments import does_not_fit, evaluate_arguments
@@ -30,7 +30,7 @@ from torchdevlint.flow.run.functions import run_function, spread
 from torchdevlint.flow.run.instances import given_to
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
-from torchdevlint.flow.run.modules import call_module, follows_input, given_by, opaque_result
+from torchdevlint.flow.run.modules import call_module, follows_input, given_by, opaque_result, run_as_module
 from torchdevlint.flow.run.prepared import prepare
 from torchdevlint.flow.run.tensor_methods import call_tensor_method, names_dimension, tensor_operands
 from torchdevlint.flow.run.unknown_calls import (
@@ -106,7 +106,9 @@ def call(frame: Frame, node: ast.Call, state: State) -> Value:
 def _or_encoding(frame: Frame, node: ast.Call, given: Value) -> Value:
     """What a call gives; what a tokenizer does where nothing else is known, but that it might be a layer."""
     known = not isinstance(given, Unknown) and not (isinstance(given, Tensor) and given.opaque)
-    return given if known or not node.keywords else encoding_of(frame, node) or given
+    if known:
+        return given
+    return (encoding_of(frame, node) if node.keywords else None) or token_ids_of(frame, node) or given
 
 
 def call_attribute(
@@ -130,7 +132,7 @@ def call_attribute(
         return call_value(frame, state, node, attribute(frame, callee, state, receiver), arguments)
     frame.machine.emit(MethodCalled(frame, state, node, receiver, arguments))
     if isinstance(receiver, Tensor):
-        return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
+        return _run_or_method(frame, state, node, callee, receiver, arguments)
     if state.paths:
         path = dotted_path(callee)
         if path is not None and path in state.paths:
@@ -217,6 +219,15 @@ _OF_TENSORS = frozenset({"items", "values", "copy"}).union(
 """Methods of tensors, and of dicts of them; of what has another one, nothing says that it holds tensors."""
 
 
+def _run_or_method(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Tensor, arguments: Arguments
+) -> Value:
+    """A method of a tensor; or ``moved.generate(..)``, by which something moved turns out to be a model."""
+    if callee.attr in RUNS_IT and receiver.opaque and receiver.device.origin in _PLACED:
+        return call_module(frame, state, node, run_as_module(receiver), arguments)
+    return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
+
+
 def _is_of_another_library(value: Value) -> bool:
     """Whether it is a Module whose class is not torch's own."""
     return isinstance(value, Library) and value.module and not value.name.startswith("torch.")
@@ -264,8 +275,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Library):
         return host_made.convert(frame, state, node, callee)
     if isinstance(callee, Tensor) and callee.opaque and callee.device.origin in _PLACED:
-        module = Library("", True, callee.device, placed=callee.steps[-1] if callee.steps else None)
-        return call_module(frame, state, node, module, arguments)
+        return call_module(frame, state, node, run_as_module(callee), arguments)
     if isinstance(callee, Unknown):
         frame.machine.emit(UnknownCalled(frame, state, node, arguments))
         frame.machine.emit(Escaped(frame, arguments.all_values))

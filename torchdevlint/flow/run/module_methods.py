@@ -12,6 +12,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import checkpoint_values, metrics
 from torchdevlint.flow.run.built_attributes import keep_moved
 from torchdevlint.flow.run.constant_modules import holds_nothing
+from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.modules import call_module, where_made
 from torchdevlint.flow.run.moves import method_device, to_device
@@ -70,15 +71,25 @@ def call_module_method(
         return _register(frame, state, callee, target, arguments)
     if name == "modules" or name == "children":
         return Seq(None, Library("", module=True))
-    if isinstance(target, Library) and name in ("append", "extend", "insert", "add"):
+    return _of_library(frame, state, node, callee, target, arguments) if isinstance(target, Library) else UNKNOWN
+
+
+def _of_library(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Library, arguments: Arguments
+) -> Value:
+    """What containers, models and losses of libraries have besides."""
+    name, place = callee.attr, target.device
+    if name in ("append", "extend", "insert", "add"):
         return _grow(frame, state, callee, target, arguments)
-    if isinstance(target, Library) and name in ("items", "values"):
+    if name in ("items", "values"):
         element = element_of(target)
         return Seq(None, sequence([TEXT, element]) if name == "items" else element)
-    if isinstance(target, Library) and name in ("forward", "generate"):
+    if name in ("forward", "generate"):
         return call_module(frame, state, node, target, arguments)
-    if isinstance(target, Library) and device != TOP and _GIVES_LOSS.search(name):
-        return _loss(frame, node, device)
+    if is_factory(f"{target.name}.{name}"):
+        return call_factory(frame, state, node, f"{target.name}.{name}", arguments)
+    if place is not None and place not in (DEFAULT, TOP) and _GIVES_LOSS.search(name):
+        return _loss(frame, node, place)
     return UNKNOWN
 
 

@@ -189,6 +189,11 @@ def where_made(module: Library | Obj) -> tuple[Step, ...]:
     return (Step(f"a `{module.name}`, {how}", module.made_at, of_module=True),)
 
 
+def run_as_module(moved: Tensor) -> Library:
+    """What was moved, and of which only that it is called tells that it is no tensor."""
+    return Library("", True, moved.device, placed=moved.steps[-1] if moved.steps else None)
+
+
 def given_by(module: Library | Obj, device: Device, node: ast.AST) -> tuple[Step, ...]:
     """The first step in the life of what a module gives."""
     name = module.info.name if isinstance(module, Obj) else module.name

@@ -17,7 +17,7 @@ from torchdevlint.flow.run.moves import method_device, move, number_of_device, t
 from torchdevlint.flow.run.operations import Operands, combine, product_ndim
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, LOADER, on_cpu
-from torchdevlint.flow.state.joins import alternatives, choose, distribute, element_of, is_number, sequence
+from torchdevlint.flow.state.joins import alternatives, choose, distribute, element_of, is_number, sequence, unpacked
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, under_each
 from torchdevlint.flow.state.tensors import at, given_tensor
@@ -30,6 +30,7 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Const,
+    Record,
     Seq,
     Tensor,
     Unknown,
@@ -295,6 +296,7 @@ _ONLY_FIRST = frozenset({0})
 
 def tensor_operands(node: ast.expr, value: Value) -> Operands:
     """The tensors that an argument brings in, those in a list or tuple too."""
+    value = distribute(value, _named_parts) if isinstance(value, Choice) else _named_parts(value)
     if isinstance(value, Choice) and any(isinstance(each, Seq) for _, each in value.alternatives):
         return [(node, each) for each in _by_position(value)]
     if isinstance(value, Seq):
@@ -309,6 +311,11 @@ def tensor_operands(node: ast.expr, value: Value) -> Operands:
             found += tensor_operands(each_node, each)
         return found
     return [(node, value)]
+
+
+def _named_parts(value: Value) -> Value:
+    """A named tuple as the tuple that it is."""
+    return unpacked(value) if isinstance(value, Record) else value
 
 
 def _by_position(value: Choice) -> list[Value]:

@@ -215,18 +215,19 @@ def _is_called_by_name(frame: Frame, node: ast.Call, receiver: ast.expr) -> bool
 
 
 def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:
-    """Whether a name, or an attribute of `self` anywhere in its class, is called or asked for parameters."""
+    """Whether a name, or an attribute of `self` anywhere in its class, is called, run or asked for parameters."""
     scope = frame.function or frame.machine.tree
     if isinstance(receiver, ast.Name):
         uses = uses_in(scope).get(receiver.id) if scope is not None else None
-        return uses is not None and (uses.is_module or uses.called or _is_called_elsewhere(frame, uses))
+        run = uses is not None and (uses.is_module or uses.called or not RUNS_IT.isdisjoint(uses.attributes))
+        return run or (uses is not None and _is_called_elsewhere(frame, uses))
     if frame.owner is None or not path.startswith("self."):
         return False
     return any(
         dotted_path(node.func) == path
         or (
             isinstance(node.func, ast.Attribute)
-            and node.func.attr in torch_api.MODULE_ONLY_ATTRIBUTES
+            and node.func.attr in torch_api.MODULE_ONLY_ATTRIBUTES | RUNS_IT
             and dotted_path(node.func.value) == path
         )
         for node in nodes_in(frame.owner.node, ast.Call)
