@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from torchdevlint.flow.events import LayerCalled, Placed
 from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.annotated import is_annotated_module
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
@@ -60,9 +61,11 @@ def note_layer(
 def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     operands = note_layer(frame, state, node, node.func, arguments)
     compare_with_batch(frame, state, node, operands)
-    if is_module_by_use(frame, node.func):
-        return follows_input(operands)
-    return of_unknown_callee(frame, state, node, arguments)
+    made: Value = UNKNOWN
+    by_use = is_module_by_use(frame, node.func)
+    if not by_use or _is_criterion(node.func):
+        made = of_unknown_callee(frame, state, node, arguments)
+    return follows_input(operands) if by_use and made == UNKNOWN else made
 
 
 def of_unknown_callee(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -185,11 +188,27 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
 
 
 def is_module_by_use(frame: Frame, callee: ast.expr) -> bool:
-    """Whether what is called is a name or attribute of `self` that is asked for parameters, trained or evaluated."""
+    """Whether what is called is a name or attribute of `self` that is asked for parameters, trained or evaluated.
+
+    An annotation says so as well: of the name, or of what ``__init__`` is given for the attribute.
+    """
     path = dotted_path(callee)
+    if _is_said_to_be_module(frame, callee):
+        return True
     scope = frame.owner.node if frame.owner is not None and (path or "").startswith("self.") else frame.function
     asked = asked_in(scope).get(path, set()) if path is not None and scope is not None else set()
     return not asked.isdisjoint(torch_api.MODULE_ONLY_ATTRIBUTES)
+
+
+def _is_said_to_be_module(frame: Frame, callee: ast.expr) -> bool:
+    """``model: nn.Module``; ``self.model``, which is such an argument of ``__init__`` and nothing else."""
+    if isinstance(callee, ast.Name):
+        return frame.function is not None and is_annotated_module(frame, frame.function, callee.id)
+    path, init = dotted_path(callee) or "", frame.owner.methods.get("__init__") if frame.owner is not None else None
+    if init is None or not path.startswith("self."):
+        return False
+    kept = values_by_path(frame.owner.node).get(path, [])  # type: ignore[union-attr]
+    return bool(kept) and all(isinstance(each, ast.Name) and is_annotated_module(frame, init, each.id) for each in kept)
 
 
 def _constructs(frame: Frame, state: State, node: ast.expr) -> bool:
