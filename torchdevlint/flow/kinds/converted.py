@@ -7,14 +7,18 @@ import re
 
 from torchdevlint.flow.kinds.annotated import is_annotated_sequence
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, given_by_default
+from torchdevlint.flow.scope.names import argument_names, dotted_path, given_by_default
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Conditions
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import is_inside
 
 _GIVES_LISTS = frozenset({"tolist", "convert_tokens_to_ids", "readlines"})
 """Methods that only what gives lists has."""
+_ENCODED = frozenset("input_ids attention_mask token_type_ids".split())
+_TOKENIZES = regex(r"tokeniz|^tok$", re.IGNORECASE)
+"""Names of tokenizers; a second witness only, beside what is read of what they give."""
 
 
 def asks_type(node: ast.AST, conditions: Conditions) -> bool:
@@ -35,9 +39,9 @@ def asks_type(node: ast.AST, conditions: Conditions) -> bool:
 
 def is_listed(frame: Frame, node: ast.expr) -> bool:
     """Whether it is surely a list or another sequence, by its annotation, its use, or all that it is bound to."""
-    if not isinstance(node, ast.Name):
-        return _is_written_list(node)
     scope = frame.function or frame.machine.tree
+    if not isinstance(node, ast.Name):
+        return _is_written_list(node) or _is_entry_of_lists(scope, node)
     if node.id not in uses_in(scope):
         return False
     if is_annotated_sequence(scope, node.id) or uses_in(scope)[node.id].is_container:
@@ -55,8 +59,32 @@ def _is_written_list(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return _is_written_list(node.left) or _is_written_list(node.right)
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Attribute) and node.func.attr in _GIVES_LISTS
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        return method in _GIVES_LISTS or (method == "encode" and _tokenizes(node))
     return isinstance(node, (ast.List, ast.ListComp))
+
+
+def _is_entry_of_lists(scope: ast.AST, node: ast.expr) -> bool:
+    """``tokenizer(texts)["input_ids"]``, there or under a name: these are lists without ``return_tensors``."""
+    if (
+        not isinstance(node, ast.Subscript)
+        or not isinstance(node.slice, ast.Constant)
+        or node.slice.value not in _ENCODED
+    ):
+        return False
+    made = (
+        [node.value]
+        if isinstance(node.value, ast.Call)
+        else values_by_path(scope).get(dotted_path(node.value) or "", [])
+    )
+    return bool(made) and all(isinstance(each, ast.Call) and _tokenizes(each) for each in made)
+
+
+def _tokenizes(call: ast.Call) -> bool:
+    """Whether it asks a tokenizer, which says nothing of tensors and hands on nothing that might."""
+    says = any(each.arg in (None, "return_tensors") for each in call.keywords)
+    words = (dotted_path(call.func) or "").split(".")
+    return not says and any(map(_TOKENIZES.search, words))
 
 
 def is_list_by_text(node: ast.expr) -> bool:

@@ -8,6 +8,7 @@ from typing import TypeGuard
 from torchdevlint.flow.events import Collected
 from torchdevlint.flow.kinds.arrays import array_dimensions
 from torchdevlint.flow.kinds.converted import is_listed
+from torchdevlint.flow.kinds.converted_beside import is_converted_beside
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.operations import combine, created
@@ -136,6 +137,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         copies = name == "torch.tensor"
         given = copies and (_came_to_init(frame, arguments) or _is_converted_only(frame, node, arguments))
         told = arguments.positional[0][0]
+        given = given or (copies and is_converted_beside(frame, told))
         listed = is_listed(frame, told)
         if given or listed or _is_option(told):
             return created(frame, state, node, name, AT_LEAST_1 if listed or _is_sliced(told) else None, device)
@@ -157,8 +159,13 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
 
 
 def _came_to_init(frame: Frame, arguments: Arguments) -> bool:
-    """Whether it is an argument of ``__init__``: a tensor is not made of a tensor, and what is one may be elsewhere."""
+    """Whether it is an argument of ``__init__``: a tensor is not made of a tensor, and what is one may be elsewhere.
+
+    So is ``anchors.sizes`` or ``head["anchors"]``, what such an argument holds.
+    """
     node, function = arguments.positional[0][0], frame.function
+    while isinstance(node, (ast.Attribute, ast.Subscript)) and _is_named(node):
+        node = node.value
     named = frame.context == "init" and function is not None and isinstance(node, ast.Name)
     return named and node.id in argument_names(function)  # type: ignore[attr-defined,arg-type]
 
