@@ -17,6 +17,7 @@ from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.modules import call_module, where_made
 from torchdevlint.flow.run.moves import method_device, to_device
 from torchdevlint.flow.run.objects import registered, write_attribute
+from torchdevlint.flow.scope.brought_back import is_brought_back
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
@@ -28,9 +29,7 @@ from torchdevlint.flow.state.values import TEXT, UNKNOWN, Choice, Const, Library
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in
 
-_STAYS_IN_PLACE = (
-    torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | {"apply", "type", "share_memory"}
-)
+_STAYS_IN_PLACE = torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | {"apply", "type", "share_memory"}
 
 _GIVES_LOSS = regex(r"(?:^|_)loss(?:_fn|_func)?$", re.IGNORECASE)
 
@@ -84,13 +83,27 @@ def _of_library(
     if name in ("items", "values"):
         element = element_of(target)
         return Seq(None, sequence([TEXT, element]) if name == "items" else element)
-    if name in ("forward", "generate"):
+    if name in ("forward", "generate") or _computes(frame, node, target, arguments):
         return call_module(frame, state, node, target, arguments)
     if is_factory(f"{target.name}.{name}"):
         return call_factory(frame, state, node, f"{target.name}.{name}", arguments)
     if place is not None and place not in (DEFAULT, TOP) and _GIVES_LOSS.search(name):
         return _loss(frame, node, place)
     return UNKNOWN
+
+
+_FILLED = frozenset(f"torch.{name}" for name in "randn rand normal zeros ones full empty randint".split())
+
+
+def _computes(frame: Frame, node: ast.Call, model: Library, arguments: Arguments) -> bool:
+    """Whether a method of a model that was moved surely runs it: ``images = vae.decode(torch.randn(n, 20)).cpu()``.
+
+    It is given what was drawn or filled for it, and somebody brings back what it gives.
+    """
+    if model.name or model.placed is None or not is_brought_back(frame.function or frame.machine.tree, node):
+        return False
+    drawn = [each for each in arguments.values if isinstance(each, Tensor) and each.creations]
+    return any(each.device == DEFAULT and all(one.function in _FILLED for one in each.creations) for each in drawn)
 
 
 _BEFORE_USE = regex(r"init|reset|build|creat|make|setup|load|conver|quanti|prun|fuse|copy|clone", re.IGNORECASE)
