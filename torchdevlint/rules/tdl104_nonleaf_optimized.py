@@ -1,9 +1,10 @@
 """A tensor that is to be trained is moved, or scaled, after it was made to require a gradient: it is no leaf.
 
 ## What it does
-Finds tensors that are made with `requires_grad=True`, by `.requires_grad_()` or `nn.Parameter(...)`, and then moved in
-the same expression or under the same name, or combined with a number, where the *result* is given to an optimizer of
-`torch.optim`, or has its `.grad` read after `backward()`: `w = torch.randn(3, requires_grad=True).to(device)`.
+Finds tensors that are made with `requires_grad=True`, by `.requires_grad_()`, `w.requires_grad = True` or
+`nn.Parameter(...)`, and then moved in the same expression or under the same name, or combined with a number, where the
+*result* is given to an optimizer of `torch.optim`, or has its `.grad` read after `backward()`:
+`w = torch.randn(3, requires_grad=True).to(device)`.
 
 ## Why is this bad?
 Autograd fills `.grad` of leaves only. `.to(device)` gives the tensor itself where there is nothing to do, so that the
@@ -42,14 +43,14 @@ Where the values have to be computed first, `.requires_grad_()` stands last: `(t
 The fix lets `.requires_grad_()` come last, with the same numbers; where `requires_grad=True` is not written in the same
 expression, it cuts the tensor off by `.detach()` first. It is safe for a move, after which nothing that worked is
 different: on the CPU the tensor was that leaf already. It is unsafe behind other operations, where the tensor before
-them may be the one that is meant, for a Parameter, which on the CPU the result was, and where the tensor is written in
-place, which a leaf refuses.
+them may be the one that is meant, for a Parameter, which on the CPU the result was, where the tensor is written in
+place, which a leaf refuses, and where it was made a leaf by a line of its own, since its other names have that leaf.
 
 ## What it cannot see
 Tensors that are made in one function and given to an optimizer in another one, or whose name is assigned more than
-twice; operations other than arithmetic with a number; `w.requires_grad = True` on a line of its own, and `.clone()` or
-`.double()` after it. It is silent where `.grad` is only compared with None, where `retain_grad` is used, and for
-`torch.autograd.grad`, which takes such tensors. Parameters that a Module keeps are another rule's, TDL103.
+twice; operations other than arithmetic with a number, such as `.clone()` and `.double()`. It is silent where `.grad` is
+only compared with None, where `retain_grad` is used, and for `torch.autograd.grad`, which takes such tensors.
+Parameters that a Module keeps are another rule's, TDL103.
 
 ## References
 - [torch.Tensor.is_leaf](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html)
@@ -105,7 +106,8 @@ class NonLeaf(Fact, frozen=True):
 
     `name` is given to an optimizer, or its ``.grad`` is read (`use`, at `used_at`); `text` is the expression, and `why`
     is ``move`` (no leaf on an accelerator) or ``operation`` (no leaf anywhere). `leaf` is the call that makes the leaf,
-    at `leaf_at`, where that is a part of the expression; `written` tells whether the tensor is written in place.
+    at `leaf_at`, where that is a part of the expression; `written` tells whether the tensor is written in place, or
+    was made a leaf by a statement of its own, which others may read.
     """
 
     name: str
@@ -136,9 +138,11 @@ def _note_gradient(event: GradientRead) -> None:
     """``w.grad`` is read: backward leaves it None where `w` is no leaf."""
     frame, state, node = event.frame, event.state, event.node
     machine = frame.machine
-    if not isinstance(node.ctx, ast.Load) or "retain_grad" in machine.words or "backward" not in machine.words:
-        return
     path, scope = dotted_path(node), frame.function or machine.tree
+    if not isinstance(node.ctx, ast.Load) or "backward" not in machine.words:
+        return
+    if any(each.attr == "retain_grad" for each in nodes_in(scope, ast.Attribute)):
+        return
     asked = (each.left for each in nodes_in(scope, ast.Compare))
     if path is not None and path not in map(dotted_path, asked):
         _note(frame, state, node.value, node, "grad")
@@ -167,7 +171,7 @@ def _note(frame: Frame, state: State, tensor: ast.expr, use: ast.expr, kind: str
         machine.span_of(use),
         "" if leaf is None else machine.text_of(leaf),
         None if leaf is None else machine.span_of(leaf),
-        _is_written(frame, path),
+        bool(_changes(frame, path)) or _is_written(frame, path),
     )
     machine.record(("leaf", expression), fact, state)
 
@@ -189,23 +193,27 @@ def _listed(frame: Frame, node: ast.expr) -> Iterator[ast.expr]:
 def _assignments(frame: Frame, path: str) -> list[Assignment]:
     """The assignments to a name in the function that is run, in source order."""
     scope = frame.function or frame.machine.tree
-    mine = [
-        each for each in assignments_in(scope) if len(each.targets) == 1 and dotted_path(each.targets[0]) == path
-    ]
+    mine = [each for each in assignments_in(scope) if len(each.targets) == 1 and dotted_path(each.targets[0]) == path]
     return sorted(mine, key=lambda each: each.lineno)
 
 
 def _made(frame: Frame, state: State, path: str, use: ast.expr) -> Made | None:
-    """How the tensor came to be no leaf, if it has been assigned once, or once more from itself."""
-    if _is_changed(frame, path):
-        return None
-    found = _assignments(frame, path)
+    """How the tensor came to be no leaf, if it has been assigned once, or once more from itself.
+
+    It may be told to require a gradient by a statement of its own before: ``x.requires_grad = True``, then
+    ``x = x.to(device)``.
+    """
+    found, changes = _assignments(frame, path), _changes(frame, path)
     if not 1 <= len(found) <= 2 or found[-1].lineno >= use.lineno:
         return None
     outer = found[-1].value
     inner, why = _peeled(outer)
     if inner is None:
         return None
+    if changes:
+        told = all(asks and each.lineno < outer.lineno for each, asks in changes)
+        told = told and all(each.lineno < changes[0][0].lineno for each in found[:-1])
+        return (outer, why) if told and dotted_path(inner) == path else None
     if dotted_path(inner) == path and len(found) == 2:
         inner = found[0].value
     elif len(found) == 2:
@@ -213,12 +221,30 @@ def _made(frame: Frame, state: State, path: str, use: ast.expr) -> Made | None:
     return (outer, why) if _is_leaf(frame, state, inner) else None
 
 
-def _is_changed(frame: Frame, path: str) -> bool:
-    """Whether anything is done to the tensor that makes it a leaf of its own."""
+def _changes(frame: Frame, path: str) -> list[tuple[ast.Attribute, bool]]:
+    """What is done to a tensor that may make it a leaf, in source order, and whether it asks for a gradient."""
     scope = frame.function or frame.machine.tree
-    uses = [each for each in nodes_in(scope, ast.Attribute) if dotted_path(each.value) == path]
-    written = ("requires_grad", "data")
-    return any(each.attr in _RETAINS or (each.attr in written and isinstance(each.ctx, ast.Store)) for each in uses)
+    called = {id(each.func): each for each in nodes_in(scope, ast.Call)}
+    found: list[tuple[ast.Attribute, bool]] = []
+    for each in nodes_in(scope, ast.Attribute):
+        if dotted_path(each.value) != path:
+            continue
+        if each.attr in _RETAINS:
+            call = called.get(id(each))
+            found.append((each, each.attr == "requires_grad_" and call is not None and _wants_gradient(call)))
+        elif each.attr in ("requires_grad", "data") and isinstance(each.ctx, ast.Store):
+            values = [one.value for one in assignments_in(scope) if each in one.targets]
+            found.append((each, each.attr == "requires_grad" and all(map(_is_true, values)) and bool(values)))
+    return sorted(found, key=lambda each: each[0].lineno)
+
+
+def _wants_gradient(call: ast.Call) -> bool:
+    """``t.requires_grad_()``, with True or nothing."""
+    return all(map(_is_true, [*call.args, *(each.value for each in call.keywords)]))
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
 
 
 def _is_written(frame: Frame, path: str) -> bool:
@@ -261,9 +287,9 @@ def _is_leaf(frame: Frame, state: State, node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False
     asked = next((each.value for each in node.keywords if each.arg == "requires_grad"), None)
-    asks = isinstance(asked, ast.Constant) and asked.value is True
+    asks = asked is not None and _is_true(asked)
     if isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
-        return not node.args and asked is None and isinstance(frame.evaluate(node, state), Tensor)
+        return _wants_gradient(node) and isinstance(frame.evaluate(node, state), Tensor)
     called = frame.evaluate(node.func, state)
     if not isinstance(called, Ref):
         return False
