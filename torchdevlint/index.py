@@ -41,7 +41,7 @@ CHECKS = {
         "METHODS": "gather gather_for_metrics reduce",
     },
     "containers": {
-        "EVENTS": "AttributeAssigned AttributeRefused Initialised",
+        "EVENTS": "AttributeRefused Initialised",
     },
     "device_markers": {
         "EVENTS": "DeviceRead",
@@ -148,6 +148,9 @@ CHECKS = {
     },
     "mixing": {
         "EVENTS": "Collected Mixed",
+    },
+    "moved_parameters": {
+        "EVENTS": "AttributeAssigned",
     },
     "moves": {
         "EVENTS": "Discarded Looped",

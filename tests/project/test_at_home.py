@@ -839,3 +839,81 @@ def test_a_method_that_no_cell_of_its_notebook_calls(tmp_path: Path, use: str, e
     cells = [CELL, f"net = Net('cuda' if torch.cuda.is_available() else 'cpu')\n{use}\n"]
     (root / "look.ipynb").write_text(notebook(*cells))
     assert found(root) == expected
+
+
+def test_a_tensor_made_in_the_shape_of_another(tmp_path: Path) -> None:
+    """``ones_like`` is written for the shape as often as for the place: it says nothing of devices."""
+    metric = METRIC.replace(".abs()", ".abs() * torch.ones_like(x)")
+    assert found(application(tmp_path, metric=metric, net=NET, reading=READING, main=TABLE)) == []
+
+
+SCORE = """import torchmetrics
+
+def spread(told, wanted):
+    return torchmetrics.classification.Precision(task="binary")(told, wanted)
+"""
+SCORED = """import torch
+from metric import spread
+from net import Net
+
+def report(told: list[torch.Tensor], wanted: list[torch.Tensor]):
+    Net().train()
+    print(spread(torch.cat(told), torch.cat(wanted)))
+
+if __name__ == "__main__":
+    report(*torch.load("results.pt", "cpu"))
+"""
+
+
+def test_a_metric_that_is_made_where_nobody_speaks_of_devices(tmp_path: Path) -> None:
+    score = SCORE.replace("(told, wanted):", "(told: torch.Tensor, wanted: torch.Tensor):")
+    root = application(tmp_path, metric="import torch\n" + score, net=NET, main=SCORED)
+    assert (found(root), found(root, "TDL010")) == ([], ["metric.py:TDL010"])
+    (root / "main.py").write_text(SCORED.replace("torch.cat(told)", "torch.cat(told).cuda()"))
+    assert "metric.py:TDL010" in found(root)
+
+
+NUMBERS = """import torch
+{import_}
+
+class Solver:
+    def closest(self, x: torch.Tensor):
+        return torch.eye(3, device=x.get_device()) + x
+"""
+SOLVING = """import torch
+from layers import Solver
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+kinds = {"solver": Solver}
+for each in kinds.values():
+    print(each().closest(torch.ones(3, 3, device=device)))
+"""
+
+
+@pytest.mark.parametrize(("import_", "expected"), [("import pointnet2_ops", []), ("", ["layers.py:TDL304"])])
+def test_a_file_imports_a_library_for_cuda_alone(tmp_path: Path, import_: str, expected: list[str]) -> None:
+    """Whoever comes to the line, by whatever names, has imported the file."""
+    files = {"layers": NUMBERS.format(import_=import_), "main": SOLVING}
+    assert found(application(tmp_path, **files)) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "is_found"),
+    [
+        ("# from parts.metric import spread\n", False),
+        ("from other.metric import spread\n", False),
+        ("from more.metric import spread\n", True),
+        ("NAMES = ['metric']\n", True),
+    ],
+    ids=["in a comment", "another file", "a file that is not there", "as a text"],
+)
+def test_the_name_of_a_file_that_nobody_imports(tmp_path: Path, said: str, is_found: bool) -> None:
+    root = application(tmp_path, net=NET, main=f"import parts.reading\nfrom net import Net\n{said}\nNet().train()\n")
+    for folder in ("parts", "other"):
+        (root / folder).mkdir()
+        (root / folder / "__init__.py").write_text("")
+        (root / folder / "reading.py").write_text(READING)
+    (root / "parts" / "metric.py").write_text(METRIC)
+    (root / "other" / "metric.py").write_text("def spread(x):\n    return x\n")
+    tree.forget()
+    assert found(root) == (["metric.py:TDL014"] if is_found else [])

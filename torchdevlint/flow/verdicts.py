@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Creation, Fact, Operand
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
-from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
+from torchdevlint.flow.facts.modules import LossNotMoved, ModulesInContainer, MovedParameter
 from torchdevlint.flow.facts.processes import AcceleratorInWorker, PinnedOnDevice
 from torchdevlint.flow.facts.tensors import (
     BatchNotMoved,
@@ -52,7 +52,7 @@ def founded(
                 yield held.fact
             continue
         if any(each is None or not _is_given_cpu(machine, each, is_given_cpu_elsewhere) for each in held.assumed):
-            of_arguments = isinstance(held.fact, (MixedDevices, ReadOnHost))
+            of_arguments = isinstance(held.fact, (LossNotMoved, MixedDevices, ReadOnHost))
             known = [each for each in held.assumed if each is not None] if of_arguments else ()
             placed = any(each in machine.arrivals.placed or is_placed_elsewhere(*each) for each in known)
             yield replace(held.fact, placed_by_caller=True) if placed else held.fact

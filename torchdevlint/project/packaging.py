@@ -45,12 +45,24 @@ def is_application(project: Project) -> bool:
     """
     folder = os.path.dirname(project.path)
     root = root_of(folder)
-    started = _has_scripts((project.path, *(project.saying(()) or ()))) or project.notebooks()
-    if not started and not is_shown(project, root):
+    if not _is_more_than_a_package(project):
         return False
     texts = {name: project.text_of(os.path.join(root, name)) for name in _DECLARED}
     declared = [each.text for name, each in texts.items() if each is not None and _DECLARED[name].search(each.text)]
     return not any(_may_install(each, project, os.path.relpath(folder, root)) for each in declared)
+
+
+def _is_more_than_a_package(project: Project) -> bool:
+    """Whether there are scripts, notebooks, or something for those who read the code: that is never installed."""
+    started = _has_scripts((project.path, *(project.saying(()) or ()))) or project.notebooks()
+    return bool(started) or is_shown(project, root_of(os.path.dirname(project.path)))
+
+
+def has_users(project: Project) -> bool:
+    """Whether others may use a project beside those who run its own programs, as they do what was installed."""
+    if is_application(project):
+        return False
+    return is_published(project) or not _is_more_than_a_package(project)
 
 
 def is_published(project: Project) -> bool:

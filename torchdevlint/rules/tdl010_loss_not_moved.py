@@ -70,7 +70,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from torchdevlint.flow.events import AttributeAssigned, Escaped, ModuleCompared, ModuleMethodCalled
-from torchdevlint.flow.facts.common import Fact, Operand
+from torchdevlint.flow.facts.common import Operand
+from torchdevlint.flow.facts.modules import LossNotMoved
+from torchdevlint.flow.kinds.parameters import came_as_argument
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.metrics import is_metric
 from torchdevlint.flow.run.tensor_methods import tensor_operands
@@ -91,7 +93,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.flow.vouch.devices import device_at, remembered
-from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import call_added, fix
 from torchdevlint.rules.wording import code, edit
 
@@ -115,25 +117,6 @@ def flagged(device, move=lambda criterion: criterion):
 def repaired(device):
     return flagged(device, lambda criterion: criterion.to(device))
 '''
-
-
-class LossNotMoved(Fact, frozen=True):
-    """A loss with a weight, or a metric, that nothing moves, and that is called with tensors of an accelerator.
-
-    `class_name` is the public name of what is made at `at`, `made` its text; `weight` the argument that a loss keeps,
-    and `weight_evidence` where that comes from; `used` and `used_at` the call; `target` the text of the device that it
-    has to be moved to, or empty where no short expression says it; `bound` whether its names are surely bound at `at`.
-    """
-
-    class_name: str
-    made: str
-    weight: str | None
-    weight_evidence: tuple[tuple[str, Span], ...]
-    used: str
-    used_at: Span
-    other: Operand
-    target: str
-    bound: bool = False
 
 
 _HANDING_ON = ("builtins.setattr", "builtins.map", "builtins.filter", "builtins.vars")
@@ -194,6 +177,7 @@ def _fact(frame: Frame, node: ast.Call, made: ast.AST, module: Library, at: ast.
         Operand(text, device.describe(), machine.span_of(at), machine.evidence(other.steps)),
         named or target,
         named is not None,
+        came_as_argument(frame, other),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a Module does not register: modules in Python containers, and Parameters that a move has turned into tensors."""
+"""What a Module does not register: modules and parameters in Python containers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from torchdevlint.flow.checks.argument_modules import holds_argument_modules
 from torchdevlint.flow.checks.element_moves import moves_elements
 from torchdevlint.flow.checks.foreign_layers import holds_foreign_layers
 from torchdevlint.flow.checks.registering import only_assignment
-from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, Initialised
-from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
+from torchdevlint.flow.events import AttributeRefused, Initialised
+from torchdevlint.flow.facts.modules import ModulesInContainer
 from torchdevlint.flow.kinds.held_modules import held_in, parts_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.constant_modules import is_constant
@@ -22,55 +22,18 @@ from torchdevlint.flow.scope.assigned import assignments_by_path, values_by_targ
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.others import OtherFiles
-from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     NONE,
     Choice,
     Map,
-    Obj,
     Seq,
-    Tensor,
     Unknown,
     Value,
 )
 from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in
-
-
-def _note_assignment(event: AttributeAssigned) -> None:
-    """``self.w = nn.Parameter(t).to(d)``: on an accelerator, what is assigned is no Parameter (TDL103)."""
-    machine, state, target = event.frame.machine, event.state, event.node
-    if not isinstance(event.receiver, Obj) or not event.receiver.info.is_module:
-        return
-    info = event.receiver.info
-    for _, each in alternatives(event.value, state.conditions):
-        if not isinstance(each, Tensor) or each.unwrapped is None:
-            continue
-        if not on_cpu(each.device) and not _is_there(each.unwrapped, each.device, state):
-            machine.record_anyway(("parameter", target), partial(_moved, machine, info, target.attr, each.unwrapped))
-
-
-def _is_there(move: ast.AST, device: Device, state: State) -> bool:
-    """Whether an operand of what was made a Parameter is where it is moved to: then all of it is, and stays one."""
-    wrap = move.func.value if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) else move
-    operands = (part for each in nodes_in(wrap, ast.BinOp) for part in (each.left, each.right))
-    held = (state.env.get(each.id) for each in operands if isinstance(each, ast.Name))
-    return any(isinstance(each, Tensor) and each.device == device for each in held)
-
-
-def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> MovedParameter:
-    fact = MovedParameter(machine.span_of(move), attribute, info.name, machine.text_of(move))
-    wrap = move.func.value if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) else None
-    if not isinstance(wrap, ast.Call) or info.public_name(wrap.func) != "torch.nn.Parameter":
-        return fact
-    given = [*wrap.args, *(each.value for each in wrap.keywords if each.arg == "data")]
-    if not given:
-        return fact
-    tensor, place = machine.text_of(given[0]), machine.span_of(given[0])
-    return replace(fact, tensor=tensor, tensor_at=place, wrap_at=machine.span_of(wrap))
 
 
 def _note_refused(event: AttributeRefused) -> None:
@@ -342,7 +305,6 @@ def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -
 
 
 EVENTS = {
-    AttributeAssigned: _note_assignment,
     AttributeRefused: _note_refused,
     Initialised: _note_initialised,
 }

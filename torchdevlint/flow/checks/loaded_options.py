@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.file_names import Place, scopes_of
+from torchdevlint.flow.checks.file_names import Place, file_name, scopes_of
 from torchdevlint.flow.checks.saved_names import bound_to
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name
@@ -13,12 +13,18 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import nodes_in, own_nodes_in
 
 _PARSES = frozenset("parse_args parse_known_args".split())
+_OF_TRAINER = "training_args.bin"
 _MOST_HOPS = 4
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def stands_for_options(frame: Frame, load: ast.Call) -> bool:
-    """Whether what is not loaded is an `argparse.Namespace`, in the same expression or under the same name."""
+    """Whether what is not loaded is an `argparse.Namespace`, in the same expression or under the same name.
+
+    So is what is read from a file that the `Trainer` of transformers writes of its options.
+    """
+    if load.args and file_name(scopes_of(frame.machine.tree, load), load.args[0]) == _OF_TRAINER:
+        return True
     tree, others = frame.machine.tree, frame.machine.others
     at = Place(scopes_of(tree, load), "" if others is None else others.home, None if others is None else others.project)
     instead = list(_instead(frame.function or tree, load))

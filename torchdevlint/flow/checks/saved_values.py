@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from torchdevlint.flow.checks.file_names import Place, Scopes, scopes_of
+from torchdevlint.flow.checks.file_names import Place, Scopes, class_around, scopes_of
 from torchdevlint.flow.checks.kept_modules import (
     has_items_of_cpu,
     is_bare_module,
@@ -31,20 +31,27 @@ from torchdevlint.flow.checks.saved_names import (
     path_text,
     values_in,
 )
+from torchdevlint.flow.checks.saved_parts import (
+    MADE_OF,
+    OF_ARGUMENTS,
+    PLAIN_CALLS,
+    is_container,
+    is_set_otherwise,
+    made_of,
+    only_reads,
+    put_by,
+    root_of_path,
+)
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
 from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node, own_nodes_in
 
 _TO_HOST = frozenset("cpu numpy tolist item size dim numel nelement keys".split())
 _ELSEWHERE = frozenset("to cuda xpu mps npu type state_dict".split())
-_PLAIN_CALLS = frozenset("len int float str bool round range repr abs isinstance time strftime now".split())
-_OF_ARGUMENTS = frozenset("dict list tuple set sorted zip enumerate reversed min max sum vars OrderedDict".split())
-_MAKES_CONTAINERS = frozenset("dict list set OrderedDict defaultdict".split())
 _FILLS = frozenset("append extend insert add update setdefault".split())
-_READS = _PLAIN_CALLS | _OF_ARGUMENTS | frozenset("print save dump dumps isinstance type any all iter next".split())
 _PLAIN = frozenset("shape ndim dtype".split())
-_CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
 _COMPREHENSIONS = (ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COPIES = frozenset("copy.deepcopy copy.copy deepcopy".split())
@@ -99,14 +106,31 @@ class _Judge(Struct):
             return self._one_of(scopes, [Bound(node.body), Bound(node.orelse)])
         if isinstance(node, _COMPREHENSIONS):
             return self.holds((node, *scopes), node.value if isinstance(node, ast.DictComp) else node.elt)
-        return isinstance(node, _MADE_OF) and self.all(scopes, _made_of(node))
+        return isinstance(node, MADE_OF) and self.all(scopes, made_of(node))
 
     def _attribute(self, scopes: Scopes, node: ast.Attribute) -> bool:
         """A part of something that is of the CPU, or what was assigned to it right before."""
         value = bound_before(scopes[0], node)
         if value is None:
-            return self._is_of_host(scopes, node) or self.holds(scopes, node.value)
+            return self._is_of_host(scopes, node) or self._kept(scopes, node) or self.holds(scopes, node.value)
         return self.holds(scopes, value) and self._fills(scopes, dotted_path(node) or "", [Bound(value)])
+
+    def _kept(self, scopes: Scopes, node: ast.Attribute) -> bool:
+        """What an object keeps as an attribute, where its class assigns nothing to that but what is of the CPU."""
+        owner, path = class_around(scopes), dotted_path(node) or ""
+        if owner is None or path != f"self.{node.attr}" or is_set_otherwise(self.tree, owner, node.attr):
+            return False
+        key = (id(owner), path)
+        if key in self.asked:
+            return True
+        self.asked.add(key)
+        values = [
+            ((method, *scopes[1:]), value)
+            for method in owner.body
+            if isinstance(method, _FUNCTIONS)
+            for value in values_by_path(method).get(path, ())
+        ]
+        return bool(values) and self._any_of([(around, Bound(value)) for around, value in values])
 
     def all(self, scopes: Scopes, nodes: Iterable[ast.expr]) -> bool:
         return all(self.holds(scopes, each) for each in nodes)
@@ -137,9 +161,13 @@ class _Judge(Struct):
         return False
 
     def _one_of(self, scopes: Scopes, values: list[Bound]) -> bool:
+        """Whether all values that something may have in a scope are of the CPU."""
+        return self._any_of([(scopes, each) for each in values])
+
+    def _any_of(self, values: list[tuple[Scopes, Bound]]) -> bool:
         """Whether all values that something may have are of the CPU; one that is not loaded again is a beginning."""
         known, begins = self.again, False
-        for each in values:
+        for scopes, each in values:
             self.again = False
             if each.value is None or not self._part(scopes, each.value, each.place):
                 return False
@@ -159,11 +187,11 @@ class _Judge(Struct):
     def _fills(self, scopes: Scopes, name: str, bound: list[Bound]) -> bool:
         """Whether what is put into the containers that a name stands for is of the CPU, and no other code gets them."""
         values = [each.value for each in bound]
-        if not any(map(_is_container, values)):
+        if not any(map(is_container, values)):
             return all(isinstance(each, ast.Call) and _is_factory(each) for each in values) or self._puts(scopes, name)
         for call in nodes_in(scopes[0], ast.Call):
             given = [*call.args, *(each.value for each in call.keywords)]
-            if name in tuple(map(dotted_path, given)) and not _only_reads(call):
+            if name in tuple(map(dotted_path, given)) and not only_reads(call):
                 return False
         return self._puts(scopes, name)
 
@@ -171,12 +199,12 @@ class _Judge(Struct):
         """Whether what is put into a container, or set as an attribute of it, is of the CPU."""
         bound = [(target, each.value) for each in assignments_in(scopes[0]) for target in each.targets]
         bound += [(each.target, each.value) for each in nodes_in(scopes[0], ast.AugAssign)]
-        put = (value for target, value in bound if dotted_path(target) != name and _root(target, name) == name)
+        put = (value for target, value in bound if dotted_path(target) != name and root_of_path(target, name) == name)
         return self.all(scopes, put) and all(
-            self.all(self._scopes_at(call, scopes), _put_by(call))
+            self.all(self._scopes_at(call, scopes), put_by(call))
             for call in nodes_in(scopes[0], ast.Call)
             if last_name(call.func) in _FILLS
-            if isinstance(call.func, ast.Attribute) and _root(call.func.value, name) == name
+            if isinstance(call.func, ast.Attribute) and root_of_path(call.func.value, name) == name
         )
 
     def _scopes_at(self, call: ast.Call, scopes: Scopes) -> Scopes:
@@ -208,20 +236,24 @@ class _Judge(Struct):
         if name in _of_data(self.tree):
             parts = (each.value for each in node.keywords if each.arg not in _SAY_HOW)
             return self.all(scopes, (*node.args, *parts))
-        return called in _PLAIN_CALLS or (called in _OF_ARGUMENTS and self.all(scopes, given))
+        return called in PLAIN_CALLS or (called in OF_ARGUMENTS and self.all(scopes, given))
 
     def _of_torch(self, scopes: Scopes, node: ast.Call, called: str) -> bool:
+        given = [*node.args, *(each.value for each in node.keywords)]
         places = [each.value for each in node.keywords if each.arg in ("device", "map_location")]
         if places:
             return all(map(is_cpu, places))
-        if _is_factory(node) or called == "device":
+        if (
+            _is_factory(node)
+            or called == "device"
+            or (dotted_path(node.func) in torch_api.TENSOR_CLASSES and not given)
+        ):
             return True
         if called == "load":
             return self._is_saved_to(scopes, node)
         if not self.moves_nothing and _makes_module(node):
             return False
-        tensors = [*node.args, *(each.value for each in node.keywords)]
-        return bool(node.args) and self.all(scopes, _values_of(tensors))
+        return bool(node.args) and self.all(scopes, _values_of(given))
 
     def _keeps_state(self, scopes: Scopes, module: ast.expr) -> bool:
         if isinstance(module, ast.Call):
@@ -229,9 +261,11 @@ class _Judge(Struct):
         return is_sent_to_cpu(scopes[0], module) or (self.moves_nothing and is_kept(self.tree, scopes, module))
 
     def _is_saved_to(self, scopes: Scopes, load: ast.Call) -> bool:
-        """Whether the same function loads from the path that it saves to."""
+        """Whether the same function, or another method of the class, loads from the path that it saves to."""
         around = next(each for each in scopes if not isinstance(each, _COMPREHENSIONS))
-        same = around is self.scope and bool(load.args) and ast.dump(load.args[0]) == self.path
+        owner = class_around(scopes)
+        is_beside = around is self.scope or (owner is not None and self.scope in owner.body)
+        same = is_beside and bool(load.args) and ast.dump(load.args[0]) == self.path
         self.again = self.again or same
         return same
 
@@ -279,56 +313,11 @@ def _of_data(tree: ast.Module) -> frozenset[str]:
     return frozenset(text for each in _DATA if (text := spelled(tree, f"torch.utils.data.{each}")) is not None)
 
 
-_MADE_OF = (
-    ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript,
-    ast.Starred, ast.NamedExpr,
-)  # fmt: skip
-
-
-def _made_of(node: ast.expr) -> Iterator[ast.expr]:
-    """The parts of an expression whose places decide where it is."""
-    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-        yield from node.elts
-    elif isinstance(node, (ast.Dict, ast.BoolOp)):
-        yield from node.values
-    elif isinstance(node, ast.BinOp):
-        yield from (node.left, node.right)
-    elif isinstance(node, ast.UnaryOp):
-        yield node.operand
-    elif isinstance(node, ast.Compare):
-        yield from (node.left, *node.comparators)
-    elif isinstance(node, (ast.Subscript, ast.Starred, ast.NamedExpr)):
-        yield node.value
-
-
-def _is_container(value: ast.expr | None) -> bool:
-    if isinstance(value, ast.Call):
-        return last_name(value.func) in _MAKES_CONTAINERS
-    return isinstance(value, _CONTAINERS)
-
-
 def _is_factory(node: ast.Call) -> bool:
     """A function of torch that makes a tensor on the default device, which nothing says to be another one."""
     path = dotted_path(node.func) or ""
     made = path.rpartition(".")[2] in torch_api.FACTORIES | torch_api.DATA_FACTORIES
     return path.startswith("torch.") and made and all(each.arg not in ("device", None) for each in node.keywords)
-
-
-def _put_by(call: ast.Call) -> list[ast.expr]:
-    """What a call such as ``found.append(x)`` puts into a container; keys and places are no part of it."""
-    after = 1 if last_name(call.func) in ("setdefault", "insert") else 0
-    return [*call.args[after:], *(each.value for each in call.keywords)]
-
-
-def _only_reads(call: ast.Call) -> bool:
-    return last_name(call.func) in _READS or isinstance(call.func, ast.Attribute)
-
-
-def _root(node: ast.expr, name: str) -> str | None:
-    """What an element or attribute is taken of, and an element of it, as far as to the `name`."""
-    while (path := dotted_path(node)) != name and isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return path
 
 
 def _values_of(given: Iterable[ast.expr]) -> Iterator[ast.expr]:

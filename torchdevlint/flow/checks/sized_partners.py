@@ -74,7 +74,7 @@ def _is_of_the_host(frame: Frame, state: State, made: ast.expr) -> bool:
     for each in (call for call in inside(made) if isinstance(call, ast.Call)):
         if isinstance(each.func, ast.Attribute) and each.func.attr in ("cpu", "numpy", "tolist", "from_numpy"):
             return True
-        called = frame.evaluate(each.func, state) if isinstance(each.func, (ast.Name, ast.Attribute)) else None
+        called = frame.evaluate(each.func, state) if dotted_path(each.func) is not None else None
         if isinstance(called, Ref) and called.name.partition(".")[0] in _OF_THE_HOST:
             return True
     return False

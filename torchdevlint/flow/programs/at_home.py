@@ -18,6 +18,7 @@ from torchdevlint.flow.checks.written_before import writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Creation, Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
+from torchdevlint.flow.facts.modules import LossNotMoved
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.programs.application import Application, has_part_in
@@ -33,20 +34,18 @@ from torchdevlint.flow.programs.handed_devices import is_built_on_cuda
 from torchdevlint.flow.programs.leading_names import names_on_the_way
 from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
+from torchdevlint.flow.programs.moved_results import is_moved_where_called
 from torchdevlint.flow.programs.places import expression_at, first_holding
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.unreached import LOADED_BY_NAME
 from torchdevlint.flow.programs.ways import Ways
-from torchdevlint.flow.scope.call_sites import are_moved_at_once, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import is_of_tensor, names_cuda_alone, needs_cuda, sets_current_gpu
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
-from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile, bound_by
-from torchdevlint.project.packaging import is_application, is_published
+from torchdevlint.project.packaging import has_users
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -83,7 +82,7 @@ class Home:
             return True
         if not (self._is_seen or self._stands_alone):
             return self._is_of_tensors_of_the_cpu(fact)
-        if isinstance(fact, _OF_MACHINES) and self._is_of_cuda_libraries(fact.at):
+        if isinstance(fact, _OF_MACHINES) and self._is_of_cuda_libraries(fact):
             return not _is_of_ranks(fact)
         judged = _HURTS_NOBODY.get(type(fact), Home._is_of_tensors_of_the_cpu)
         return judged(self, fact)
@@ -106,7 +105,8 @@ class Home:
         return fact.kind == "global" and self._application.meets_on_one_machine
 
     def _lost_move_hurts_nobody(self, fact: DiscardedMove) -> bool:
-        return not fact.moves or self._is_moved_by_callers(fact)
+        moved_by_callers = not self._callers.importers() and is_moved_where_called(self._tree, fact)
+        return not fact.moves or moved_by_callers
 
     def _is_of_test(self, at: Span) -> bool:
         """Whether a place is in a class that a test has for itself, on the CPU."""
@@ -118,7 +118,7 @@ class Home:
         assert self._project is not None
         own = self._own()
         is_literal = isinstance(fact, IgnoresGivenDevice)
-        if own is None or not is_application(self._project) or not self._application.is_of_several:
+        if own is None or not self._has_no_users or not self._application.is_of_several:
             return False
         throughout = is_literal and not self._application.choice.is_current_gpu
         return self._demands.are_made(own, fact.at.row, self._leading_to(fact.at)[2], not is_literal, throughout)
@@ -138,22 +138,9 @@ class Home:
         """Whether hardly anything in the file chooses a device: a finding is one of many places, which go together."""
         return named_in([self._tree]).is_for_cuda
 
-    def _is_moved_by_callers(self, fact: DiscardedMove) -> bool:
-        """Whether a function returns what its lost move was for, and all its calls move that at once.
-
-        They are seen where nobody imports the file.
-        """
-        function = first_holding(nodes_in(self._tree, ast.FunctionDef), fact.at.row)
-        if function is None or self._callers.importers():
-            return False
-        returned = own_nodes_in(function, ast.Return)
-        sites = own_call_sites(self._tree, function)
-        gives_it = bool(returned) and all(dotted_path(each.value or function) == fact.receiver for each in returned)
-        return gives_it and bool(sites) and are_moved_at_once(sites)
-
     def _is_of_tensors_of_the_cpu(self, fact: Fact) -> bool:
         """Whether code that does not speak of devices reads, or mixes with its own, an argument that nobody places."""
-        if not isinstance(fact, (MixedDevices, ReadOnHost)) or fact.placed_by_caller:
+        if not isinstance(fact, (LossNotMoved, MixedDevices, ReadOnHost)) or fact.placed_by_caller:
             return False
         made = fact.creations if isinstance(fact, MixedDevices) else ()
         if made and self._is_seen and all(map(self._is_made_when_built, made)):
@@ -171,7 +158,7 @@ class Home:
     def _may_be_run_by_name(self) -> bool:
         """Whether it is of an application, with programs that come to some of its files by names which are texts."""
         assert self._project is not None
-        if not is_application(self._project) or not self._application.is_of_several:
+        if not self._has_no_users or not self._application.is_of_several:
             return False
         return any(self._project.saying((word,)) for word in LOADED_BY_NAME)
 
@@ -183,7 +170,7 @@ class Home:
     @cached_property
     def _has_no_users(self) -> bool:
         """Whether nobody uses the project but by its own programs."""
-        return self._project is not None and (is_application(self._project) or not is_published(self._project))
+        return self._project is not None and not has_users(self._project)
 
     def _nobody_chooses(self, at: Span) -> bool:
         """Whether neither a file nor those that lead to a place of it choose a device, nor what such a program imports.
@@ -200,13 +187,18 @@ class Home:
             return False
         return self._project is not None and all(names_cuda_alone(each, self._project) for each in held)
 
-    def _is_of_cuda_libraries(self, at: Span) -> bool:
-        """Whether each program that comes to a place imports what is for CUDA alone, and all is on the current GPU."""
+    def _is_of_cuda_libraries(self, fact: Fact) -> bool:
+        """Whether the file, or each program that comes to a place of it, imports what is for CUDA alone.
+
+        All has to be on the current GPU, unless the number of any GPU will do.
+        """
         assert self._project is not None
-        programs = self._leading_to(at)[2]
-        if not programs or not all(imports_cuda_library(each, self._project) for each in programs):
+        own, programs = self._own(), self._leading_to(fact.at)[2]
+        files = [own] if own is not None and imports_cuda_library(own, self._project) else programs
+        if not files or not all(imports_cuda_library(each, self._project) for each in files):
             return False
-        return self._application.choice.is_current_gpu  # reads the text of every file of the application
+        # reads the text of every file of the application
+        return isinstance(fact, DeviceNumber) or self._application.choice.is_current_gpu
 
     def _is_current_gpu_at(self, at: Span) -> bool:
         """Whether each program that comes to a place says first which GPU is the current one."""
@@ -325,8 +317,8 @@ class Home:
 
     @cached_property
     def _stands_alone(self) -> bool:
-        """Whether it is a program of an application, of which nobody imports anything."""
-        if self._project is None or not is_application(self._project) or self._callers.importers():
+        """Whether it is a program of a project that nobody else uses, of which nobody imports anything."""
+        if not self._has_no_users or self._project is None or self._callers.importers():
             return False
         return is_program(self._tree) or self._project.path.endswith(NOTEBOOK)
 

@@ -19,8 +19,8 @@ from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _FOR_CUDA = frozenset(
     """
-    cupy cupyx diff_gaussian_rasterization flash_attn nvdiffrast pycuda pynvrtc simple_knn tensorrt tinycudann torch2trt
-    torch_tensorrt
+    causal_conv1d cupy cupyx diff_gaussian_rasterization flash_attn gsplat isaaclab knn_cuda mamba_ssm nvdiffrast
+    pointnet2_ops pycuda pynvrtc simple_knn tensorrt tinycudann torch2trt torch_tensorrt
     """.split()
 )
 """What does nothing without CUDA; ``spconv``, ``kaolin`` and ``xformers`` have other code as well."""

@@ -8,13 +8,15 @@ from pathlib import PurePath
 
 from torchdevlint.flow.programs.application import Application
 from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.mentions import names_of
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import is_main_guard
-from torchdevlint.project.packaging import is_application
+from torchdevlint.project.packaging import has_users
 from torchdevlint.project.put_aside import is_put_aside
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import inside, nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _NO_WORD = regex(r"\W")
@@ -27,7 +29,7 @@ def is_left_over(tree: ast.Module, project: Project, callers: Callers, applicati
     """Whether a file is of the past: as a copy, or in an application by its folder, or since nothing needs it."""
     if _is_copy(project):
         return True
-    if not is_application(project):
+    if has_users(project):
         return False
     return _is_put_aside(project, callers) or _is_unused(tree, project, callers, application)
 
@@ -58,9 +60,30 @@ def _is_unused(tree: ast.Module, project: Project, callers: Callers, application
     beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
     if not any(map(project.importers, beside[:_MOST_BESIDE])) and not _has_another_version(tree, project):
         return False
-    stem = (PurePath(own).stem,)
-    said = project.saying(stem) or project.saying(stem, beside_code=True)
-    return not any(map(is_main_guard, tree.body)) and said == ()
+    return not any(map(is_main_guard, tree.body)) and not _is_said(project)
+
+
+def _is_said(project: Project) -> bool:
+    """Whether the name of the file is said: beside code, or in code, by what does not surely mean another file."""
+    stem = PurePath(project.path).stem
+    said = project.saying((stem,))
+    if said is None or len(said) > _MOST_BESIDE or project.saying((stem,), beside_code=True) != ():
+        return True
+    return any(_may_mean_it(project, path, stem) for path in said)
+
+
+def _may_mean_it(project: Project, path: str, stem: str) -> bool:
+    """Whether a file says a name otherwise than in its comments, or to import another file of that name."""
+    module = project.library.get(path)
+    project.used(path, "", module)
+    if module is None or any(stem in names_of(each) for each in inside(module.tree)):
+        return True
+    imported = [(each.name, 0) for node in nodes_in(module.tree, ast.Import) for each in node.names]
+    for node in nodes_in(module.tree, ast.ImportFrom):
+        imported += [(f"{node.module or ''}.{each.name}".strip("."), node.level) for each in node.names]
+        imported.append((node.module or "", node.level))
+    naming = (each for each in imported if each[0].rpartition(".")[2] == stem)
+    return any(project.locate(path, *each) in (None, project.path) for each in naming)
 
 
 def _has_another_version(tree: ast.Module, project: Project) -> bool:

@@ -174,13 +174,14 @@ def _asserts(function: ast.AST) -> bool:
 def _read_in(tree: ast.Module) -> frozenset[str]:
     """The names, attributes and words of texts that a file reads, and what it imports under other names."""
     read = (each for each in inside(tree) if not isinstance(each, ast.Constant))
-    return frozenset(word for each in read for word in _words(each)) | _texts_in(tree)
+    return frozenset(word for each in read for word in names_of(each)) | _texts_in(tree)
 
 
 def _reading(tree: ast.Module, name: str, home: str, project: Project) -> Iterator[ast.AST]:
     """The nodes of the file at `home` that read a name; ``json.load`` is no method `load` of the project."""
-    for each in inside(tree):
-        if name in _words(each) and not (isinstance(each, ast.Attribute) and is_of_library(project, home, tree, each)):
+    naming = (each for each in inside(tree) if name in names_of(each))
+    for each in naming:
+        if not (isinstance(each, ast.Attribute) and is_of_library(project, home, tree, each)):
             yield each
 
 
@@ -189,11 +190,11 @@ def _texts_in(tree: ast.Module) -> frozenset[str]:
     """The words of the texts of a file; not those of its documentation."""
     documentation = {id(each.value) for each in nodes_in(tree, ast.Expr)}
     texts = (each for each in nodes_in(tree, ast.Constant) if id(each) not in documentation)
-    return frozenset(word for each in texts for word in _words(each))
+    return frozenset(word for each in texts for word in names_of(each))
 
 
-def _words(node: ast.AST) -> tuple[str, ...]:
-    """The names that a node reads by itself."""
+def names_of(node: ast.AST) -> tuple[str, ...]:
+    """The names that a node reads by itself, and the words of a text."""
     if isinstance(node, ast.Name):
         return (node.id,)
     if isinstance(node, ast.Attribute):

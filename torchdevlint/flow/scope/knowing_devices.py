@@ -12,7 +12,7 @@ from torchdevlint.flow.scope.names import dotted_path, is_dtype_name
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
-_KNOWS = regex(r"device|cuda|gpu|^new_|_like$|^type_as$|accelerat")
+_KNOWS = regex(r"device|cuda|gpu|^new_|^type_as$|accelerat")
 _TEXT = regex(r"(?:cuda|mps|xpu|npu)(?::\d+)?")
 
 

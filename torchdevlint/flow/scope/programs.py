@@ -61,7 +61,8 @@ def is_program(tree: ast.Module) -> bool:
     """Whether this file does by itself what a program does; a trial of what is meant for others is none."""
     guards = [each for each in tree.body if is_main_guard(each)]
     outside = [each for each in tree.body if not is_main_guard(each)]
-    return any(not _is_trial(each) for each in guards) or _runs(outside, _by_name(tree))
+    is_started = any(not _is_trial(each) for each in guards) or any(map(_is_run_when_started, outside))
+    return is_started or _runs(outside, _by_name(tree))
 
 
 @once_a_node
@@ -75,6 +76,7 @@ def functions_of_program(tree: ast.Module) -> frozenset[ast.AST]:
     local = {each for guard in guards for each in inside(guard) if isinstance(each, _FUNCTIONS)}
     level = set(_read_in([each for each in guards if not _is_trial(each)], known))
     outside = [each for each in tree.body if not is_main_guard(each)]
+    level.update(each for each in outside if _is_run_when_started(each))
     if _runs(outside, known):
         level.update(_read_in([each for each in outside if not isinstance(each, _DEFINITIONS)], known))
     return _reached(level, known) | local
@@ -97,7 +99,15 @@ def leading_to(tree: ast.Module, names: frozenset[str], of_objects: bool = False
     running = [each for each in tree.body if is_main_guard(each) and not _is_trial(each)]
     if _runs(outside, _by_name(tree)):
         running += [each for each in outside if not isinstance(each, (*_DEFINITIONS, ast.Import, ast.ImportFrom))]
-    return frozenset(found), any(not found.isdisjoint(read(each)) for each in running)
+    started = [each for each in outside if _is_run_when_started(each)]
+    runs = any(not found.isdisjoint(read(each)) for each in (*running, *started))
+    return frozenset(found), runs or any(not found.isdisjoint(bound_by(each)) for each in started)
+
+
+def _is_run_when_started(statement: ast.stmt) -> bool:
+    """Whether a function is decorated by ``experiment.automain`` of sacred: it is run where a main guard would be."""
+    decorators = statement.decorator_list if isinstance(statement, ast.FunctionDef) else []
+    return any(isinstance(each, ast.Attribute) and each.attr == "automain" for each in decorators)
 
 
 def _bound_through(statement: ast.stmt, names: set[str]) -> list[str]:

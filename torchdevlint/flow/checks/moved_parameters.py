@@ -1,0 +1,67 @@
+"""Parameters that a move has turned into tensors, which a Module does not register."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.events import AttributeAssigned
+from torchdevlint.flow.facts.modules import MovedParameter
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import Device, on_cpu
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Obj, Tensor
+from torchdevlint.source.nodes import nodes_in
+
+
+def _note_assignment(event: AttributeAssigned) -> None:
+    """``self.w = nn.Parameter(t).to(d)``: on an accelerator, what is assigned is no Parameter (TDL103)."""
+    machine, state, target = event.frame.machine, event.state, event.node
+    if not isinstance(event.receiver, Obj) or not event.receiver.info.is_module:
+        return
+    info = event.receiver.info
+    for _, each in alternatives(event.value, state.conditions):
+        if not isinstance(each, Tensor) or each.unwrapped is None:
+            continue
+        if _is_made_each_time(event.frame.function, target, each.unwrapped):
+            continue
+        if not on_cpu(each.device) and not _is_there(each.unwrapped, each.device, state):
+            machine.record_anyway(("parameter", target), partial(_moved, machine, info, target.attr, each.unwrapped))
+
+
+def _is_made_each_time(function: ast.AST | None, target: ast.Attribute, move: ast.AST) -> bool:
+    """Whether each `forward` makes what nothing trains, of something else: none of it is lost, registered or not."""
+    if getattr(function, "name", "") != "forward":
+        return False
+    fixed = any(
+        each.arg == "requires_grad" and isinstance(each.value, ast.Constant) and each.value.value is False
+        for each in nodes_in(move, ast.keyword)
+    )
+    return fixed and not any(each.attr == target.attr for each in nodes_in(move, ast.Attribute))
+
+
+def _is_there(move: ast.AST, device: Device, state: State) -> bool:
+    """Whether an operand of what was made a Parameter is where it is moved to: then all of it is, and stays one."""
+    wrap = move.func.value if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) else move
+    operands = (part for each in nodes_in(wrap, ast.BinOp) for part in (each.left, each.right))
+    held = (state.env.get(each.id) for each in operands if isinstance(each, ast.Name))
+    return any(isinstance(each, Tensor) and each.device == device for each in held)
+
+
+def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> MovedParameter:
+    fact = MovedParameter(machine.span_of(move), attribute, info.name, machine.text_of(move))
+    wrap = move.func.value if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) else None
+    if not isinstance(wrap, ast.Call) or info.public_name(wrap.func) != "torch.nn.Parameter":
+        return fact
+    given = [*wrap.args, *(each.value for each in wrap.keywords if each.arg == "data")]
+    if not given:
+        return fact
+    tensor, place = machine.text_of(given[0]), machine.span_of(given[0])
+    return replace(fact, tensor=tensor, tensor_at=place, wrap_at=machine.span_of(wrap))
+
+
+EVENTS = {AttributeAssigned: _note_assignment}
