@@ -8,6 +8,7 @@ import pytest
 
 from tests.project.test_application import application
 from tests.project.test_ways import found, inside
+from torchdevlint.project import tree
 
 __all__ = ["inside"]
 
@@ -204,3 +205,63 @@ def test_a_class_of_which_only_the_file_is_seen(tmp_path: Path, parts: int, expe
         (tmp_path / f"{name}.py").write_text(ALONE if name == "encoder" else "")
     (tmp_path / "README.md").write_text("Run `from encoder import Encoder`.")
     assert [each for each in found(tmp_path) if "TDL012" in each] == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "is_found"),
+    [
+        ("WHERE = 'cuda'\n\ndef other():\n    WHERE = 'cpu'\n    return WHERE\n", False),
+        ("def freest():\n    return torch.device('cuda:' + open('free').read())\n\nWHERE = freest()\n", False),
+        ("WHERE = 'cuda'\n\ndef other():\n    global WHERE\n    WHERE = 'cpu'\n", True),
+        ("def freest():\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n\nWHERE = freest()\n", True),
+    ],
+    ids=["a name of a function", "what a function gives", "a global name", "what a function chooses"],
+)
+def test_cuda_by_a_name_of_the_top_level(tmp_path: Path, where: str, is_found: bool) -> None:
+    scores = SCORES.replace("import torch\n", f"import torch\n\n{where}").replace(".cuda()", ".to(WHERE)")
+    root = application(tmp_path, main=MAIN, loading=LOADING, nets=NETS, scores=scores)
+    assert found(root) == (["loading.py:TDL201"] if is_found else [])
+
+
+def test_a_program_that_comes_there_by_names_which_are_looked_up(tmp_path: Path) -> None:
+    """All programs that import the file demand CUDA, and one of them is on the way."""
+    main = MAIN.replace("from loading import resume", "import loading").replace(
+        "resume(net, args.resume)", "getattr(loading, args.resume)(net, args.path)"
+    )
+    root = application(tmp_path, main=main, loading=LOADING, nets=NETS, scores=SCORES)
+    assert found(root) == []
+    other = main.replace("evaluate(net, args.loader)", "epoch").replace("from scores import evaluate\n", "")
+    (root / "other.py").write_text(other)
+    tree.forget()
+    assert found(root) == ["loading.py:TDL201"]
+
+
+TESTING = """import argparse
+import torch
+from nets import Net
+
+{before}
+
+def resume(net, path):
+    net.load_state_dict(torch.load(path))
+
+def test(net):
+    print(net(torch.ones(3).cuda()))
+
+if __name__ == "__main__":
+    net = Net()
+    net.cuda()
+    resume(net, "net.pt")
+    test(net)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [("args = argparse.ArgumentParser().parse_args()", []), ("def other():\n    return 3\n", ["main.py:TDL201"])],
+    ids=["options before", "a trial"],
+)
+def test_a_test_of_what_was_trained_is_a_program(tmp_path: Path, before: str, expected: list[str]) -> None:
+    asking = "import torch\n\nWHERE = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    nets = NETS.replace("import torch\n", "import torch\nfrom asking import WHERE\n")
+    assert found(application(tmp_path, main=TESTING.format(before=before), nets=nets, asking=asking)) == expected

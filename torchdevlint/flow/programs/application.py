@@ -33,7 +33,7 @@ from torchdevlint.flow.scope.meeting import meets_on_this_machine, starts_a_grou
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.missing import cannot_be_imported
-from torchdevlint.project.modules import ModuleText
+from torchdevlint.project.modules import ModuleFile, ModuleText
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
@@ -135,8 +135,13 @@ class Application:
     @cached_property
     def _programs(self) -> list[ast.Module]:
         """The programs that come here."""
-        trees = (each.tree for each in self._callers.parsed(self._callers.importers()))
-        return [each for each in (self._tree, *trees) if is_program(each)]
+        own = [self._tree] if is_program(self._tree) else []
+        return own + [each.tree for each in self.importing_programs]
+
+    @cached_property
+    def importing_programs(self) -> list[ModuleFile]:
+        """The programs that import the file, directly or not."""
+        return [each for each in self._callers.parsed(self._callers.importers()) if is_program(each.tree)]
 
     @cached_property
     def is_one(self) -> bool:

@@ -121,7 +121,8 @@ class Home:
         if own is None or not self._has_no_users or not self._application.is_of_several:
             return False
         throughout = is_literal and not self._application.choice.is_current_gpu
-        return self._demands.are_made(own, fact.at.row, self._leading_to(fact.at)[2], not is_literal, throughout)
+        programs = self._leading_to(fact.at)[2] or self._application.importing_programs
+        return self._demands.are_made(own, fact.at.row, programs, not is_literal, throughout)
 
     @cached_property
     def _demands(self) -> Demands:

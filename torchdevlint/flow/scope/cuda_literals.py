@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node, own_assignments_in, own_nodes_in
 
 _CUDA = regex(r"cuda(?::.*)?")
 _MOST_HOPS = 5
@@ -48,6 +48,10 @@ class Text:
         """The file that a path of names leads to, and what is left of the path there; None, since no other is asked."""
         return None
 
+    def within(self, function: ast.stmt) -> Text:
+        """The text in a function of the top level of the same file."""
+        return Text(self.tree, function)
+
 
 class Scope(Text):
     """The same in a file of a project, whose other files are asked what they define."""
@@ -58,6 +62,9 @@ class Scope(Text):
         super().__init__(file.tree, function, owner)
         self.file = file
         self.project = project
+
+    def within(self, function: ast.stmt) -> Text:
+        return Scope(self.file, self.project, function)
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -126,8 +133,10 @@ def is_cuda(scope: Text, node: ast.expr, hops: int = _MOST_HOPS) -> bool:
     if text is not None:
         return _CUDA.fullmatch(text) is not None
     if isinstance(node, ast.Call):
-        is_device = (dotted_path(node.func) or "").endswith("device") and len(node.args) in (1, 2)
-        return is_device and is_cuda(scope, node.args[0], hops - 1)
+        called = dotted_path(node.func) or ""
+        if called.endswith("device") and len(node.args) in (1, 2):
+            return is_cuda(scope, node.args[0], hops - 1)
+        return _gives_cuda(scope, called, hops)
     path = dotted_path(node)
     return path is not None and _holds_cuda(scope, path, hops)
 
@@ -136,7 +145,8 @@ def _holds_cuda(scope: Text, path: str, hops: int) -> bool:
     if isinstance(scope.function, _FUNCTIONS) and path in argument_names(scope.function):
         return False
     for each in scope.around:
-        values = values_by_path(each).get(path)
+        own = each is scope.tree and path not in _bound_within(scope.tree)
+        values = _own_values(scope.tree).get(path) if own else values_by_path(each).get(path)
         if values:
             return all(is_cuda(scope, value, hops - 1) for value in values)
     first, _, rest = path.partition(".")
@@ -146,6 +156,38 @@ def _holds_cuda(scope: Text, path: str, hops: int) -> bool:
         return bool(values) and all(is_cuda(scope, value, hops - 1) for value in values)
     led = scope.elsewhere(path)
     return led is not None and _holds_cuda(*led, hops - 1)
+
+
+def _gives_cuda(scope: Text, path: str, hops: int) -> bool:
+    """Whether a function of the project gives nothing but CUDA: ``def free_gpu(): return f"cuda:{freest}"``."""
+    function = _functions(scope.tree).get(path)
+    if function is None:
+        led = scope.elsewhere(path) if path else None
+        return led is not None and _gives_cuda(*led, hops - 1) if hops else False
+    inside = scope.within(function)
+    returned = [each.value for each in own_nodes_in(function, ast.Return)]
+    return bool(returned) and all(each is not None and is_cuda(inside, each, hops - 1) for each in returned)
+
+
+@once_a_node
+def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    return {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+
+
+@once_a_node
+def _own_values(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """What the top level assigns to names and attributes."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in own_assignments_in(tree):
+        for path in filter(None, map(dotted_path, node.targets)):
+            found.setdefault(path, []).append(node.value)
+    return found
+
+
+@once_a_node
+def _bound_within(tree: ast.Module) -> frozenset[str]:
+    """The names that functions bind at the top level."""
+    return frozenset(name for each in nodes_in(tree, ast.Global) for name in each.names)
 
 
 @once_a_node

@@ -59,9 +59,8 @@ def names_accelerators(text: str) -> bool:
 @once_a_node
 def is_program(tree: ast.Module) -> bool:
     """Whether this file does by itself what a program does; a trial of what is meant for others is none."""
-    guards = [each for each in tree.body if is_main_guard(each)]
     outside = [each for each in tree.body if not is_main_guard(each)]
-    is_started = any(not _is_trial(each) for each in guards) or any(map(_is_run_when_started, outside))
+    is_started = bool(_started_in(tree)) or any(map(_is_run_when_started, outside))
     return is_started or _runs(outside, _by_name(tree))
 
 
@@ -74,7 +73,7 @@ def functions_of_program(tree: ast.Module) -> frozenset[ast.AST]:
     known = _by_name(tree)
     guards = [each for each in tree.body if is_main_guard(each)]
     local = {each for guard in guards for each in inside(guard) if isinstance(each, _FUNCTIONS)}
-    level = set(_read_in([each for each in guards if not _is_trial(each)], known))
+    level = set(_read_in(_started_in(tree), known))
     outside = [each for each in tree.body if not is_main_guard(each)]
     level.update(each for each in outside if _is_run_when_started(each))
     if _runs(outside, known):
@@ -96,7 +95,7 @@ def leading_to(tree: ast.Module, names: frozenset[str], of_objects: bool = False
             if not is_main_guard(statement) and not found.isdisjoint(read(statement)):
                 found.update(_bound_through(statement, found))
     outside = [each for each in tree.body if not is_main_guard(each)]
-    running = [each for each in tree.body if is_main_guard(each) and not _is_trial(each)]
+    running = list(_started_in(tree))
     if _runs(outside, _by_name(tree)):
         running += [each for each in outside if not isinstance(each, (*_DEFINITIONS, ast.Import, ast.ImportFrom))]
     started = [each for each in outside if _is_run_when_started(each)]
@@ -153,6 +152,15 @@ def read_of_modules(tree: ast.Module) -> dict[ast.stmt, frozenset[str]]:
         of_modules = (each.attr for each in attributes if first_name(dotted_path(each) or "") in imported)
         found[statement] = _names_in(statement).union(of_modules)
     return found
+
+
+@once_a_node
+def _started_in(tree: ast.Module) -> list[ast.stmt]:
+    """What a file does where it is started, if that is no trial; a file that parses its options before is no trial."""
+    guards = [each for each in tree.body if is_main_guard(each)]
+    outside = (each for each in tree.body if isinstance(each, (ast.Assign, ast.AnnAssign, ast.Expr)))
+    parses = any(last_name(call.func) == "parse_args" for each in outside for call in nodes_in(each, ast.Call))
+    return [each for each in guards if parses or not _is_trial(each)]
 
 
 def _is_trial(guard: ast.stmt) -> bool:
