@@ -917,3 +917,49 @@ def test_the_name_of_a_file_that_nobody_imports(tmp_path: Path, said: str, is_fo
     (root / "other" / "metric.py").write_text("def spread(x):\n    return x\n")
     tree.forget()
     assert found(root) == (["metric.py:TDL014"] if is_found else [])
+
+
+MIXTURE = """import torch
+
+class Mixture:
+    def __init__(self, count, device="cuda"):
+        self.count = count
+        self.device = torch.device(device)
+
+    def update(self, points):
+        chosen = torch.zeros(len(points), dtype=torch.long, device=self.device)
+        return [points[chosen == each] for each in range(self.count)]
+"""
+MIXING = """import torch
+from mixture import Mixture
+
+class Trainer:
+    def __init__(self, mixture: Mixture):
+        self.mixture = mixture
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+
+    def fit(self, rows):
+        print(self.mixture.update(torch.FloatTensor(rows)))
+
+if __name__ == "__main__":
+    Trainer(Mixture(3, device="cpu")).fit([[3.0], [4.0]])
+"""
+ANOTHER = """class Mixture:
+    def __init__(self, device):
+        self.where = device
+
+print(Mixture('cuda'))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "is_found"),
+    [('Mixture(3, device="cpu")', False), ("Mixture(3)", True), ('Mixture(3, input("where? "))', True)],
+    ids=["the CPU", "by default", "asked for"],
+)
+def test_objects_that_are_all_told_the_cpu(tmp_path: Path, given: str, is_found: bool) -> None:
+    """A class of the same name in another file is another one."""
+    main = MIXTURE + MIXING.replace("import torch\nfrom mixture import Mixture\n", "")
+    main = main.replace('Mixture(3, device="cpu")', given)
+    root = application(tmp_path, main=main, another=ANOTHER, net=NET, table="import net\nimport main\n")
+    assert found(root) == (["main.py:TDL007"] if is_found else [])

@@ -30,7 +30,7 @@ from torchdevlint.flow.programs.demands import Demands
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.given_paths import is_written_by_this_run
 from torchdevlint.flow.programs.gpu_choice import gpu_choice
-from torchdevlint.flow.programs.handed_devices import is_built_on_cuda
+from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_names import names_on_the_way
 from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
@@ -143,12 +143,18 @@ class Home:
         """Whether code that does not speak of devices reads, or mixes with its own, an argument that nobody places."""
         if not isinstance(fact, (LossNotMoved, MixedDevices, ReadOnHost)) or fact.placed_by_caller:
             return False
-        made = fact.creations if isinstance(fact, MixedDevices) else ()
-        if made and self._is_seen and all(map(self._is_made_when_built, made)):
+        if isinstance(fact, MixedDevices) and self._is_seen and self._is_of_what_is_on_the_cpu(fact):
             return True
         if not fact.of_argument or is_in_what_knows_devices(self._tree, fact.at.row):
             return False
         return self._is_seen or self._may_be_run_by_name
+
+    def _is_of_what_is_on_the_cpu(self, fact: MixedDevices) -> bool:
+        """Whether a tensor is made while objects are built, or meets what is on the device of an object of the CPU."""
+        if fact.creations and all(map(self._is_made_when_built, fact.creations)):
+            return True
+        own, place = self._own(), fact.other.device.strip("`")
+        return own is not None and self._project is not None and is_built_on_cpu(own, self._project, fact.at.row, place)
 
     def _is_made_when_built(self, made: Creation) -> bool:
         """Whether a tensor is made where all is on the CPU still, since constructors alone come there."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from torchdevlint.flow.programs.places import first_holding
+from torchdevlint.flow.programs.project_calls import ProjectCalls
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import are_sent_to_cuda, argument_of, call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda
@@ -18,6 +19,7 @@ from torchdevlint.flow.scope.names import (
     last_name,
     positional_names,
 )
+from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
 _MOST_HOPS = 4
@@ -74,10 +76,35 @@ class HandedDevices:
 
 def is_built_on_cuda(tree: ast.Module, project: Project | None, line: int) -> bool:
     """Whether a line is in a class whose objects are all sent to CUDA by name where they are made."""
+    init = _init_around(tree, line)
+    sites = [] if init is None or project is None else call_sites(tree, init, project)
+    return bool(sites) and are_sent_to_cuda(sites)
+
+
+def is_built_on_cpu(own: ModuleFile, project: Project, line: int, path: str) -> bool:
+    """Whether a line is in a class that keeps the CPU under a `path` for all who make its objects."""
+    owner, init = first_holding(own.tree.body, line), _init_around(own.tree, line)
+    if not isinstance(owner, ast.ClassDef) or init is None or not path.startswith("self."):
+        return False
+    kept = values_by_path(owner).get(path, [])
+    name = dotted_path(_named(kept[0]) or init) if len(kept) == 1 else None
+    if name not in argument_names(init):
+        return False
+    default = dict(given_by_default(init.args)).get(name)
+    sites = [call for _, call in ProjectCalls(own, project).of(own.path, owner.name) or ()]
+    given = [_named(argument_of(each, init, name, is_bound=True) or default) for each in sites]
+    on_cpu = all(isinstance(each, ast.Constant) and each.value == "cpu" for each in given)
+    return bool(sites) and on_cpu and not any(map(has_stars, sites))
+
+
+def _named(place: ast.expr | None) -> ast.expr | None:
+    """What names a device: that of which ``torch.device(..)`` is made."""
+    is_made = isinstance(place, ast.Call) and (dotted_path(place.func) or "").endswith("device")
+    return place.args[0] if is_made and len(place.args) == 1 else place  # type: ignore[union-attr]
+
+
+def _init_around(tree: ast.Module, line: int) -> ast.FunctionDef | None:
+    """The constructor of the class that holds a line."""
     owner = first_holding(tree.body, line)
     methods = owner.body if isinstance(owner, ast.ClassDef) else []
-    init = next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
-    if init is None or project is None:
-        return False
-    sites = call_sites(tree, init, project)
-    return bool(sites) and are_sent_to_cuda(sites)
+    return next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)

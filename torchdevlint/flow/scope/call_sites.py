@@ -163,12 +163,20 @@ def _is_read_otherwise(tree: ast.Module, name: str, calls: int) -> bool:
 
 @once_a_node
 def _read_names(tree: ast.Module) -> dict[str, int]:
-    """How often each name is read, be it as a name, an attribute or a text; a class that names itself reads nothing."""
+    """How often each name is read, be it as a name, an attribute or a text.
+
+    A class that names itself reads nothing, nor does what says of which type an argument is.
+    """
     found: dict[str, int] = {}
-    own = {id(call.args[0]) for call in _called_by_name(tree).get("super", ()) if call.args}
-    names = [each.id for each in nodes_in(tree, ast.Name) if isinstance(each.ctx, ast.Load) and id(each) not in own]
-    names += [each.attr for each in nodes_in(tree, ast.Attribute) if isinstance(each.ctx, ast.Load)]
-    names += [each.value for each in nodes_in(tree, ast.Constant) if isinstance(each.value, str)]
+    typed = (each.annotation for each in nodes_in(tree, ast.arg) if each.annotation is not None)
+    own = {id(part) for each in typed for part in inside(each)}
+    own |= {id(call.args[0]) for call in _called_by_name(tree).get("super", ()) if call.args}
+    read = [each for each in nodes_in(tree, ast.Name) if isinstance(each.ctx, ast.Load) and id(each) not in own]
+    names = [each.id for each in read]
+    others = [each for each in nodes_in(tree, ast.Attribute) if isinstance(each.ctx, ast.Load)]
+    names += [each.attr for each in others if id(each) not in own]
+    texts = [each for each in nodes_in(tree, ast.Constant) if id(each) not in own]
+    names += [each.value for each in texts if isinstance(each.value, str)]
     for name in names:
         found[name] = found.get(name, 0) + 1
     return found
