@@ -359,6 +359,32 @@ def masked(x):
 """
 
 
+LAUNCHED = """import torch
+from spread import spread
+
+if __name__ == "__main__":
+    torch.distributed.init_process_group("nccl")
+    spread(torch.nn.Linear(2, 2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("torchrun --standalone --nproc_per_node 2 \\\n  main.py\n", []),
+        ("torchrun --nnodes=1 --nproc_per_node 2 main.py\n", ["spread.py:TDL404"]),
+        ("torchrun --standalone main.py\ntorchrun --nnodes 2 main.py\n", ["spread.py:TDL404"]),
+        ("torchrun --standalone other.py\necho main\n", ["spread.py:TDL404"]),
+    ],
+    ids=["one machine alone", "one machine as an option", "two machines once", "another program"],
+)
+def test_programs_that_are_launched_for_one_machine_alone(tmp_path: Path, script: str, expected: list[str]) -> None:
+    root = application(tmp_path, spread=BY_RANK, main=LAUNCHED)
+    (root / "run.sh").write_text(script)
+    tree.forget()
+    assert found(root) == expected
+
+
 def test_a_question_for_cuda_leaves_only_another_gpu(tmp_path: Path) -> None:
     main = "import torch\nfrom masks import masked\nuse_cuda = torch.cuda.is_available()\n"
     root = application(tmp_path, masks=ASKED, main=main + "print(masked(torch.ones(2, 3)))\n")

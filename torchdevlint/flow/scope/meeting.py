@@ -12,6 +12,12 @@ _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 """Addresses that mean, on each machine, that machine itself."""
 
 
+def is_launched_alone(text: str, program: str) -> bool:
+    """Whether each command of a script that launches a program says ``--standalone``: the processes of one machine."""
+    commands = [each for each in text.replace("\\\n", " ").split("\n") if "torchrun" in each and program in each]
+    return bool(commands) and all("--standalone" in each for each in commands)
+
+
 @once_a_node
 def starts_a_group(tree: ast.Module) -> bool:
     """Whether a program speaks of the group that its processes form, or of where they meet."""
