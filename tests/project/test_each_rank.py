@@ -85,3 +85,41 @@ def test_what_is_read_before_there_are_processes(tmp_path: Path) -> None:
 def test_what_several_processes_read(tmp_path: Path, old: str, new: str) -> None:
     assert old in SPAWNING
     assert severities(tmp_path, SPAWNING.replace(old, new)) == [Severity.ERROR]
+
+
+RANKS = """import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def main(args):
+    assert torch.cuda.is_available()
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(torch.nn.Linear(args.width, 3).cuda())
+    state = torch.load(args.path)["net"]
+    net.load_state_dict(state)
+    print(net)
+
+if __name__ == "__main__":
+    main(__import__("options").args)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("    print(net)", "    args.best = state\n    print(net)", True),
+        ('["net"]\n', "\n    args.optimizer.load_state_dict(state)\n", True),
+        ("    assert torch.cuda.is_available()\n    dist.init_process_group(\"nccl\")\n", "", True),
+    ],
+    ids=["copied at once", "kept", "with an optimizer", "without CUDA"],
+)
+def test_weights_that_each_process_copies_at_once(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """A program that needs CUDA has the GPU on which they were saved, and none of them stays there."""
+    text = RANKS.replace(old, new)
+    if "nccl" not in text:
+        text = text.replace(".cuda()", ".to(args.where)")
+    (tmp_path / "options.py").write_text("args = None\n")
+    for number in range(4):
+        (tmp_path / f"part_{number}.py").write_text("")
+    assert (Severity.ADVICE not in severities(tmp_path, text)) == is_found

@@ -164,3 +164,35 @@ def test_what_another_round_has_written(tmp_path: Path) -> None:
 )
 def test_what_no_round_has_written(tmp_path: Path, old: str, new: str) -> None:
     assert found(application(tmp_path, helper=ASKING, main=ROUNDS.replace(old, new))) == ["main.py:TDL201"]
+
+
+TOP = """import sys
+import torch
+from helper import place
+from stopping import EarlyStopping
+from torch import nn
+
+for name in sys.argv[1:]:
+    net = nn.Linear(3, 3).to(place())
+    stopping = EarlyStopping(3, keep=name + "/best.pt")
+    for epoch in range(9):
+        stopping(net(torch.ones(3, device=place())).sum().item(), net)
+    net.load_state_dict(torch.load(name + "/best.pt"))
+    print(net)
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        ('name + "/best.pt"', []),
+        ("stopping.keep", []),
+        ('stopping.keep + ".copy"', []),
+        ('name + "/first.pt"', ["main.py:TDL201"]),
+        ('place() + "/best.pt"', ["main.py:TDL201"]),
+    ],
+    ids=["as it was given", "what it keeps", "beside what it keeps", "another name", "another folder"],
+)
+def test_a_path_that_is_written_down_twice(tmp_path: Path, read: str, expected: list[str]) -> None:
+    text = TOP.replace('torch.load(name + "/best.pt")', f"torch.load({read})")
+    assert found(application(tmp_path, helper=ASKING, stopping=KEEPING, main=text)) == expected

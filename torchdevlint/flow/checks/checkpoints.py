@@ -19,7 +19,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.unknown_calls import is_known
 from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program, numbers_gpus
 from torchdevlint.flow.scope.each_rank import is_run_by_each_rank
-from torchdevlint.flow.scope.fed_loads import only_fed
+from torchdevlint.flow.scope.fed_loads import feeds_one_module, only_fed
 from torchdevlint.flow.scope.names import argument_names, dotted_path, has_stars, positional_names
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import alternatives
@@ -118,6 +118,7 @@ def _record_load(
             frame.scope,
             _is_of_data(frame, node, path),
             machine.others is not None and is_brought_back(own_file(frame), machine.others.project, node),
+            feeds_one_module(machine.tree, node),
         ),
     )
 

@@ -30,6 +30,8 @@ class CheckpointLoad(Fact, frozen=True):
     """Whether the code around calls it data, and nothing in the project is known to write the file from elsewhere."""
     brought_back: bool = False
     """Whether what the project saves beside the file was sent to the CPU first."""
+    of_weights: bool = False
+    """Whether it goes into one `load_state_dict` alone: then a process holds it no longer than it has to."""
 
 
 class WrappedStateDict(Fact, frozen=True):

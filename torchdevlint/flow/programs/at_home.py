@@ -88,7 +88,7 @@ class Home:
         return judged(self, fact)
 
     def _load_hurts_nobody(self, fact: CheckpointLoad) -> bool:
-        return not fact.rank_code and (self._is_read_at_home(fact.at) or self._is_for_cuda)
+        return not _is_of_ranks(fact) and (self._is_read_at_home(fact.at) or self._is_for_cuda)
 
     def _literal_hurts_nobody(self, fact: IgnoresGivenDevice) -> bool:
         if self._is_file_for_cuda or self._is_for_cuda:
@@ -344,5 +344,5 @@ _OF_MACHINES = (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)
 
 
 def _is_of_ranks(fact: Fact) -> bool:
-    """Whether each GPU has a process, all of which read a file to the first one."""
-    return isinstance(fact, CheckpointLoad) and fact.rank_code
+    """Whether each GPU has a process, all of which read a file to the first one, and keep it for a while."""
+    return isinstance(fact, CheckpointLoad) and fact.rank_code and not fact.of_weights

@@ -35,7 +35,8 @@ def is_written_by_this_run(own: ModuleFile, project: Project, load: ast.Call) ->
     call = _giving(scopes_of(own.tree, load)[0], load.args[0])
     if call is not None and saving.is_so_in_call(own, call):
         return True
-    return Ways(project, partial(_saves_there, own, load, saving), loosely=True).is_so_within(own, load)
+    ways = Ways(project, partial(_saves_there, own, load, saving), loosely=True)
+    return ways.is_so_within(own, load) or ways.are_all_so(own, frozenset(), load)
 
 
 def _saves(scope: Scope, call: ast.Call) -> bool:
@@ -58,11 +59,11 @@ def _saves_there(own: ModuleFile, load: ast.Call, saving: Ways, scope: Scope, ca
 
 
 def _is_given(call: ast.Call, path: ast.expr, callee: ast.expr) -> bool:
-    """Whether a call is given a path by its name, or the path is an attribute of what it made."""
-    wanted = dotted_path(path)
-    given = (dotted_path(each) for each in (*call.args, *(keyword.value for keyword in call.keywords)))
-    held = isinstance(path, ast.Attribute) and dotted_path(path.value) == first_name(dotted_path(callee) or "")
-    return wanted is not None and (wanted in given or held)
+    """Whether a call is given a path as it is written, or the path is, or begins with, an attribute of what it made."""
+    given = (ast.dump(each) for each in (*call.args, *(keyword.value for keyword in call.keywords)))
+    begins = path.left if isinstance(path, ast.BinOp) and isinstance(path.op, ast.Add) else path
+    held = isinstance(begins, ast.Attribute) and dotted_path(begins.value) == first_name(dotted_path(callee) or "")
+    return held or (not isinstance(path, ast.Constant) and ast.dump(path) in given)
 
 
 def _is_called_after_saving(made: ast.Call) -> bool:

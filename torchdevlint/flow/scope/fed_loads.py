@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 _TAKES_PARTS = frozenset({"get", "pop"})
@@ -21,6 +22,27 @@ def only_fed(tree: ast.Module) -> frozenset[ast.AST]:
     functions = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)] if fed else []
     found = {value for function in functions for value in _assigned_and_fed(function, fed)}
     return frozenset(fed | found)
+
+
+def feeds_one_module(tree: ast.Module, load: ast.Call) -> bool:
+    """Whether what is loaded, or one part of it, goes into one `load_state_dict` and nowhere else."""
+    fed = [call.args[0] for call in nodes_in(tree, ast.Call) if call.args and _copies(call)]
+    if any(_whole(each) is load for each in fed):
+        return True
+    for function in (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)):
+        bound = [(each.targets[0], each.value) for each in assignments_in(function)]
+        name = next((to.id for to, value in bound if _whole(value) is load and isinstance(to, ast.Name)), None)
+        if name is not None:
+            uses, times = _uses(function).get(name, []), sum(dotted_path(to) == name for to, _ in bound)
+            return 0 < len(uses) <= times and all(each in fed for each in uses)
+    return False
+
+
+def _whole(node: ast.expr) -> ast.expr:
+    """What a part is taken out of: ``x`` of ``x["state_dict"]``."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
 
 
 def _copies(call: ast.Call) -> bool:
