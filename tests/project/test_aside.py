@@ -8,6 +8,7 @@ import pytest
 
 from tests.project.test_application import application
 from tests.project.test_ways import found, inside
+from torchdevlint.project import tree
 
 __all__ = ["inside"]
 
@@ -65,3 +66,16 @@ def test_what_can_be_read_about_may_stand_around_a_part(tmp_path: Path, name: st
         (part / f"module_{each}.py").write_text("import sys\n")
     (part / "prompt" / "context.py").write_text("def digest(path):\n")
     assert found(root) == expected
+
+
+@pytest.mark.parametrize(
+    ("folder", "importing", "is_found"),
+    [("backup of nets", "", False), ("old", "import old.nets\n", True), ("bold", "", True)],
+    ids=["put aside", "in use", "another word"],
+)
+def test_what_was_put_aside(tmp_path: Path, folder: str, importing: str, is_found: bool) -> None:
+    root = application(tmp_path, main=f"import sys\n{importing}")
+    (root / folder).mkdir()
+    (root / folder / "nets.py").write_text("import torch\n\ndef half(x:\n    return x / 2\n")
+    tree.forget()
+    assert found(root) == (["nets.py:TDL901"] if is_found else [])

@@ -132,6 +132,10 @@ def test_a_path_that_is_given_by_what_saves(tmp_path: Path, old: str, new: str, 
 def test_each_of_several_processes_reads_the_file_to_the_first_gpu(tmp_path: Path) -> None:
     several = "def setup(local_rank):\n    torch.cuda.set_device(local_rank)\n"
     root = application(tmp_path, helper=ASKING, loading=f"{LOADING}\n{several}", trainer=TRAINER, main=MAIN)
+    assert found(root) == []  # it is copied, and let go
+    kept = LOADING.replace("net.load_state_dict(torch.load(path))", "net.state = torch.load(path)")
+    (root / "loading.py").write_text(f"{kept}\n{several}")
+    tree.forget()
     assert found(root) == ["loading.py:TDL201"]
 
 

@@ -11,8 +11,9 @@ from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_of
 from torchdevlint.project.modules import HELD
 from torchdevlint.project.packaging import is_shown
+from torchdevlint.project.put_aside import is_put_aside
 from torchdevlint.project.releases import torch_of
-from torchdevlint.project.tree import importers, saying
+from torchdevlint.project.tree import from_root, importers, saying
 from torchdevlint.project.uses import Project, around
 from torchdevlint.source.python import module_of
 from torchdevlint.source.python_2 import is_for_python_2
@@ -26,9 +27,14 @@ _FEWEST_OTHERS = 4
 
 
 def is_aside(filename: str, data: bytes) -> bool:
-    """Whether a file that cannot be parsed hurts no use of torch: nothing of its project imports it."""
+    """Whether a file that cannot be parsed hurts no use of torch: nothing of its project imports it.
+
+    So it is with what was put aside, whatever it holds.
+    """
     path = os.path.abspath(filename)
     if os.path.basename(path) in _LEFT_BY_TOOLS:
+        return True
+    if os.path.isfile(path) and is_put_aside(from_root(path)) and importers(path) == ():
         return True
     if b"torch" in data or not path.endswith(".py") or not os.path.isfile(path):
         return False
