@@ -27,6 +27,7 @@ from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.others import OtherFiles
 from torchdevlint.flow.state.values import (
     NONE,
+    UNKNOWN,
     Choice,
     Map,
     Seq,
@@ -192,7 +193,8 @@ def _holds_constants(value: Value) -> bool:
     """Whether there is nothing to train or to save in a container: then only where its modules are is of interest."""
     if not isinstance(value, (Seq, Map)):
         return False
-    inside = [each for part in parts_of(value) for _, each in alternatives(part) if each != NONE]
+    # what is put into it in one case is unknown in the other, where nothing is
+    inside = [each for part in parts_of(value) for _, each in alternatives(part) if each not in (NONE, UNKNOWN)]
     return bool(inside) and all(is_constant(each) for each in inside)
 
 

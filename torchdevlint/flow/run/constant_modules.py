@@ -18,6 +18,8 @@ from torchdevlint.source.nodes import nodes_in
 _MAX_DEPTH = 6
 """How many modules in modules are looked into."""
 _PLAIN_BASES = frozenset({"torch.nn.Module", "builtins.object"})
+_OF_SIGNALS = ("torchaudio.transforms.", "torchvision.transforms.")
+"""Modules whose windows and kernels follow from their arguments."""
 
 
 def is_constant(module: Value, depth: int = _MAX_DEPTH) -> bool:
@@ -26,7 +28,7 @@ def is_constant(module: Value, depth: int = _MAX_DEPTH) -> bool:
         return depth > 0 and module.info.is_module and _makes_constants(module.info, depth - 1)
     if not isinstance(module, Library) or not module.module or not module.name:
         return False
-    if module.device is None or module.held is not None:
+    if module.device is None or module.held is not None or module.name.startswith(_OF_SIGNALS):
         return True
     made = module.made_at
     if module.name.rpartition(".")[2] not in torch_api.CONTAINER_MODULES or not isinstance(made, ast.Call):
