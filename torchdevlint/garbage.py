@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-THRESHOLDS = 1_500_000, 20, 20
-"""So many more objects than before are made until they are looked through: about as many as large files have."""
+THRESHOLDS = 4_000_000, 20, 20
+"""So many more objects than before are made until they are looked through: about as many as the trees that are held."""
 
 _FULL_AT = 100
 """So many collections of younger objects come before one of all objects."""
@@ -30,7 +31,8 @@ def few_collections() -> Iterator[None]:
 def few_full_collections() -> None:
     """From now on, for a process that goes on to hold what was parsed, while others make their objects.
 
-    Theirs are looked through as often as before; those that are held, a tenth as often.
+    Theirs are looked through as often as before; those that are held, a tenth as often, and not when the process ends.
     """
+    atexit.register(gc.freeze)
     young, middle, old = gc.get_threshold()
     gc.set_threshold(young, middle, max(old, _FULL_AT) if old else old)

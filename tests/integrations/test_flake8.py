@@ -262,10 +262,13 @@ def test_all_objects_are_looked_through_less_often_from_the_start_on(monkeypatch
     """What is held of a project is not garbage; what flake8 makes on the way is looked through as before."""
     from torchdevlint import garbage
 
+    seen: list[tuple[int, ...]] = []
+    at_the_end: list[object] = []
+    monkeypatch.setattr("atexit.register", at_the_end.append)
     monkeypatch.setattr(gc, "get_threshold", lambda: (700, 10, 10))
     monkeypatch.setattr(gc, "set_threshold", lambda *given: seen.append(given))
-    seen: list[tuple[int, ...]] = []
     garbage.few_full_collections()
     monkeypatch.setattr(gc, "get_threshold", lambda: (0, 10, 0))
     garbage.few_full_collections()
     assert seen == [(700, 10, 100), (0, 10, 0)], "who looks for none at all goes on to do so"
+    assert at_the_end == [gc.freeze, gc.freeze]
