@@ -288,12 +288,22 @@ def _of_layer(owner: ClassInfo) -> str | None:
             path = dotted_path(assigned.targets[0]) if assigned is not None else None
             if path is None or not path.startswith("self.") or path.count(".") > 1 or path not in _read(owner.node):
                 continue
+            if path in _sent_away(owner.node):
+                continue
             value = owner.attributes.get(path[5:])
             if isinstance(value, Tensor) and value.parameter:
                 return f"{path}.device"
             if isinstance(value, Library) and value.name in _WITH_WEIGHT:
                 return f"{path}.weight.device"
     return None
+
+
+@once_a_node
+def _sent_away(owner: ast.ClassDef) -> frozenset[str | None]:
+    """The paths that methods of a class move alone, such as `self.fc` of ``self.fc.cpu()``."""
+    calls = (each.func for each in nodes_in(owner, ast.Call) if isinstance(each.func, ast.Attribute))
+    moved = (each.value for each in calls if each.attr == "to" or each.attr in torch_api.DEVICE_METHODS)
+    return frozenset(map(dotted_path, moved))
 
 
 @once_a_node
