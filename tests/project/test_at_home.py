@@ -989,3 +989,40 @@ def test_objects_that_are_all_told_the_cpu(tmp_path: Path, given: str, is_found:
     main = main.replace('Mixture(3, device="cpu")', given)
     root = application(tmp_path, main=main, another=ANOTHER, net=NET, table="import net\nimport main\n")
     assert found(root) == (["main.py:TDL007"] if is_found else [])
+
+
+ALONE = """import torch
+from torch import nn
+
+class Baseline(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.layer(x) * torch.ones(3)
+
+def main():
+    net = Baseline()
+    print(net(torch.rand(2, 3)), sum(each.numel() for each in net.parameters()))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "is_found"),
+    [
+        ({}, False),
+        ({"main": ALONE.replace("net = Baseline()", "net = Baseline().cuda()")}, True),
+        ({"train": "from main import Baseline\n\nprint(Baseline().cuda())\n"}, True),
+    ],
+    ids=["of the CPU", "of CUDA", "in use"],
+)
+def test_a_program_that_stands_alone_and_names_no_accelerator(
+    tmp_path: Path, files: dict[str, str], is_found: bool
+) -> None:
+    root = application(tmp_path, **{"main": ALONE, **files})
+    assert ("main.py:TDL003" in found(root)) == is_found
+    assert "main.py:TDL003" in found(root, "TDL003")

@@ -77,7 +77,7 @@ class Application:
         if isinstance(fact, DeviceNumber):
             return self.choice.chooses or not self.choice.cuda
         if isinstance(fact, (MixedDevices, ReadOnHost)):
-            return not self._is_of_cpu
+            return not self.is_of_cpu
         if isinstance(fact, CheckpointLoad):
             return not self._writes_on_cpu and (not self._needs_current_gpu or self.choice.processes)
         return True
@@ -191,7 +191,7 @@ class Application:
         return cannot_be_imported(self._tree, self._project)
 
     @cached_property
-    def _is_of_cpu(self) -> bool:
+    def is_of_cpu(self) -> bool:
         """Whether the programs that come here have nothing to do with accelerators, nor what they import.
 
         A notebook or a configuration that names the file may have.
@@ -213,7 +213,7 @@ class Application:
         imported = None if any(map(mentions_accelerators, texts)) else self._imported()
         if imported is None or any(map(names_accelerators, imported)):
             return False
-        return is_program(self._tree) or self._is_of_cpu
+        return is_program(self._tree) or self.is_of_cpu
 
     @cached_property
     def mentions(self) -> Mentions:

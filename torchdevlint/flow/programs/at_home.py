@@ -143,6 +143,8 @@ class Home:
         """Whether code that does not speak of devices reads, or mixes with its own, an argument that nobody places."""
         if not isinstance(fact, (LossNotMoved, MixedDevices, ReadOnHost)) or fact.placed_by_caller:
             return False
+        if self._stands_alone and self._application.is_of_several and self._application.is_of_cpu:
+            return True
         if isinstance(fact, MixedDevices) and self._is_seen and self._is_of_what_is_on_the_cpu(fact):
             return True
         if not fact.of_argument or is_in_what_knows_devices(self._tree, fact.at.row):
