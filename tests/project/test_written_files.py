@@ -196,3 +196,56 @@ for name in sys.argv[1:]:
 def test_a_path_that_is_written_down_twice(tmp_path: Path, read: str, expected: list[str]) -> None:
     text = TOP.replace('torch.load(name + "/best.pt")', f"torch.load({read})")
     assert found(application(tmp_path, helper=ASKING, stopping=KEEPING, main=text)) == expected
+
+
+RESTORING = """import sys
+import torch
+from helper import place
+from torch import nn
+
+def restore(net, path):
+    net.load_state_dict(torch.load(path))
+
+def run(folder):
+    net = nn.Linear(3, 3).to(place())
+    best = folder + "/best.pt"
+    lowest = 9.0
+    for epoch in range(9):
+        loss = net(torch.ones(3, device=place())).sum().item()
+        if loss < lowest:
+            lowest = loss
+            torch.save(net.state_dict(), best)
+        elif epoch > 6:
+            restore(net, best)
+    restore(net, best)
+    print(net)
+
+if __name__ == "__main__":
+    run(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("    restore(net, best)\n    print", "    restore(net, sys.argv[2])\n    print", True),
+        ("    lowest = 9.0\n", "    lowest = 9.0\n    restore(net, best)\n", True),
+        ("torch.save(net.state_dict(), best)", "torch.save(net.state_dict(), folder)", True),
+        ("torch.save(net.state_dict(), best)", "net.save_best(loss, best)", False),
+        ("    for epoch in range(9):", "    for epoch in range(9) if folder else ():", False),
+        ("    for epoch in range(9):", "    if folder:\n      for epoch in range(9):", True),
+    ],
+    ids=["saved", "another path", "before the loop", "another file", "by a method", "in a loop", "in one arm"],
+)
+def test_a_function_reads_the_path_that_its_callers_have_saved_to(
+    tmp_path: Path, old: str, new: str, is_found: bool
+) -> None:
+    root = application(tmp_path, helper=ASKING, main=RESTORING.replace(old, new))
+    assert found(root) == (["main.py:TDL201"] if is_found else [])
+
+
+def test_a_function_that_others_give_a_path(tmp_path: Path) -> None:
+    other = "import sys\nfrom main import restore\n\nprint(restore(sys.argv[1], sys.argv[2]))\n"
+    root = application(tmp_path, helper=ASKING, main=RESTORING, other=other)
+    assert found(root) == ["main.py:TDL201"]

@@ -1,6 +1,7 @@
 """Whether a load reads a path that a call has given, or was given, which saves files.
 
 ``path = train()`` and ``torch.load(path)``, ``stopping = EarlyStopping(path)``, ``stopping(loss, net)`` and the same.
+Or a function is given a path by those who have saved to it.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from torchdevlint.flow.checks.file_names import scopes_of
 from torchdevlint.flow.checks.saved_names import values_in
 from torchdevlint.flow.checks.written_before import is_written_around
 from torchdevlint.flow.programs.ways import Ways
+from torchdevlint.flow.scope.call_sites import argument_of, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import is_below
+from torchdevlint.source.nodes import is_below, nodes_in
 
 _SAVING = regex(r"(?i)early_?stop|check_?point|saver")
 
@@ -31,12 +33,43 @@ def is_written_by_this_run(own: ModuleFile, project: Project, load: ast.Call) ->
         return True
     if not load.args:
         return False
+    if _reads_what_callers_wrote(own, project, load):
+        return True
     saving = Ways(project, _saves, loosely=True)
     call = _giving(scopes_of(own.tree, load)[0], load.args[0])
     if call is not None and saving.is_so_in_call(own, call):
         return True
     ways = Ways(project, partial(_saves_there, own, load, saving), loosely=True)
     return ways.is_so_within(own, load) or ways.are_all_so(own, frozenset(), load)
+
+
+def _reads_what_callers_wrote(own: ModuleFile, project: Project, load: ast.Call) -> bool:
+    """Whether a function reads the path that it is given, which all that call it have saved to: ``restore(net, path)``.
+
+    Nobody imports it, so that all of them are there.
+    """
+    function, path = scopes_of(own.tree, load)[0], load.args[0]
+    if not isinstance(function, ast.FunctionDef) or not isinstance(path, ast.Name) or project.importers(own.path) != ():
+        return False
+    if path.id not in argument_names(function) or path.id in values_in(function):
+        return False
+    calls = [each.call for each in own_call_sites(own.tree, function)]
+    given = [(each, argument_of(each, function, path.id, is_bound=False)) for each in calls]
+    return bool(given) and all(to is not None and _is_saved_before(own, project, each, to) for each, to in given)
+
+
+def _is_saved_before(own: ModuleFile, project: Project, call: ast.Call, path: ast.expr) -> bool:
+    """Whether a path, as it is written, is given to what saves on the way to a call, or in a loop around it."""
+
+    def saves(scope: Scope, other: ast.Call) -> bool:
+        is_named_so = "save" in last_name(other.func) and scope.file.tree is own.tree
+        return is_named_so and ast.dump(path) in map(ast.dump, other.args)
+
+    loops = [each for kind in (ast.For, ast.While) for each in nodes_in(own.tree, kind) if is_below(call, each)]
+    if any(saves(Scope(own, project), each) for loop in loops for each in nodes_in(loop, ast.Call)):
+        return True
+    ways = Ways(project, saves, loosely=True)
+    return ways.is_so_within(own, call) or ways.are_all_so(own, frozenset(), call)
 
 
 def _saves(scope: Scope, call: ast.Call) -> bool:
