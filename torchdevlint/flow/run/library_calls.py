@@ -10,7 +10,7 @@ from torchdevlint.flow.run import checkpoint_values, distributions, einops_calls
 from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.modules import construct
 from torchdevlint.flow.run.objects import on_the_model
-from torchdevlint.flow.run.operations import combine
+from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.outputs import note_classes, taken_by_loss
 from torchdevlint.flow.run.python_calls import call_builtin
 from torchdevlint.flow.run.special_calls import (
@@ -183,14 +183,14 @@ def _operation(
     first = operands[0][1] if operands else UNKNOWN
     if isinstance(first, Tensor) and not isinstance(arguments.value(0, "input"), Seq):
         rest = Arguments(arguments.positional[1:], arguments.keywords)
-        ndim = method_ndim(plain, first, rest, result)
+        ndim = len(operands) if plain == "meshgrid" else method_ndim(plain, first, rest, result)
         if _is_reduced_loss(name, plain, arguments):
             ndim = 0
         result = Tensor(result.device, ndim, result.creations, result.steps)
         if plain in torch_api.PAIR_WITH_DIM and ("dim" in arguments.keywords or _numeric(rest)):
             return sequence([result, result])
     elif plain in ("stack", "cat"):
-        result = Tensor(result.device, AT_LEAST_1, result.creations, result.steps)
+        result = Tensor(result.device, _joined_ndim(plain, operands), result.creations, result.steps)
     elif plain == "einsum":
         result = Tensor(result.device, _einsum_ndim(first), result.creations, result.steps)
     if plain in pair or plain in many:
@@ -210,6 +210,15 @@ def _is_reduced_loss(name: str, plain: str, arguments: Arguments) -> bool:
 
 _MOST_PLAIN = 3
 """Losses take an input and a target; what follows by position may say how they are reduced."""
+
+
+def _joined_ndim(name: str, operands: Operands) -> int:
+    """What `cat` gives of tensors that have as many dimensions each; `stack` adds one."""
+    held = {value.ndim if isinstance(value, Tensor) else None for _, value in operands}
+    ndim = held.pop() if len(held) == 1 else None
+    if ndim is None or ndim < 0:
+        return AT_LEAST_1
+    return ndim + 1 if name == "stack" else max(ndim, 1)
 
 
 def _einsum_ndim(equation: Value) -> int | None:
