@@ -321,6 +321,19 @@ def test_what_is_installed_for_itself_has_no_users_elsewhere(
     assert found(root) == (["metric.py:TDL014"] if is_found else [])
 
 
+def test_a_package_without_anything_beside_it_has_users_elsewhere(tmp_path: Path) -> None:
+    """Neither scripts nor a word for readers, nor what would declare something: it was installed."""
+    package = tmp_path / "spreads"
+    package.mkdir()
+    table = TABLE.replace("from ", "from .")
+    application(package, __init__="", metric=METRIC, net=NET, reading=READING, table=table)
+    (package / "torchdevlint.toml").unlink()
+    assert found(tmp_path) == ["metric.py:TDL014"]
+    (tmp_path / "README.md").write_text("# Spreads\n")
+    tree.forget()
+    assert found(tmp_path) == []
+
+
 BY_RANK = """import torch.distributed as dist
 
 def spread(model):

@@ -70,13 +70,15 @@ def is_published(project: Project) -> bool:
     its repository.
 
     What is declared for `pip install -e .` alone, as research code does to find its own modules, is not: hardly anybody
-    has it but those who run its programs.
+    has it but those who run its programs. What is no application, and declares nothing, was installed.
     """
     root = root_of(os.path.dirname(project.path))
     held = (project.text_of(os.path.join(root, name)) for name in _DECLARED)
     declared = [each.text for each in held if each is not None]
     if any(map(_PUBLISHED.search, declared)) or project.text_of(os.path.join(root, _BUILT)) is not None:
         return True
+    if not declared:
+        return not is_application(project)
     names = {re.sub(r"[-_.]+", "[-_.]+", name) for each in declared for name in _NAME.findall(each)}
     shown = (project.text_of(os.path.join(root, each)) for each in _FOR_READERS)
     texts = [each.text for each in shown if each is not None]
