@@ -110,6 +110,9 @@ CHECKS = {
         ),
         "METHODS": "add_graph",
     },
+    "fed_elsewhere": {
+        "EVENTS": "LayerCalled",
+    },
     "first_states": {
         "EVENTS": "Returned",
     },

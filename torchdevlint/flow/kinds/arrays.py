@@ -6,9 +6,10 @@ import ast
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.uses import bindings_in, uses_in
 from torchdevlint.flow.state.devices import CPU
 from torchdevlint.flow.state.joins import is_number
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Ref, Tensor, Value
 from torchdevlint.source.nodes import is_inside, nodes_in
@@ -75,10 +76,25 @@ def _is_number(frame: Frame, state: State, node: ast.expr) -> bool:
     return (isinstance(node, ast.Constant) or dotted_path(node) is not None) and is_number(frame.evaluate(node, state))
 
 
+def _is_given_to_numpy(frame: Frame, function: FunctionNode, name: str) -> bool:
+    """``np.concatenate((first, last))``: NumPy takes no tensor of an accelerator, and nothing asks what it is."""
+    if uses_in(function)[name].class_is_asked_for or any(bound for _, bound, _ in bindings_in(function)[name]):
+        return False
+    for call in nodes_in(function, ast.Call):
+        given = [
+            part for each in call.args for part in (each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each])
+        ]
+        if any(isinstance(each, ast.Name) and each.id == name for each in given):
+            callee = frame.evaluate(call.func, State({})) if dotted_path(call.func) is not None else None
+            if isinstance(callee, Ref) and callee.name.startswith("numpy."):
+                return True
+    return False
+
+
 def _of_name(frame: Frame, state: State, node: ast.Name, hops: int) -> tuple[bool, int | None]:
     scope = frame.function or frame.machine.tree
     if frame.function is not None and node.id in argument_names(frame.function):
-        return False, None
+        return _is_given_to_numpy(frame, frame.function, node.id), None
     values = values_by_path(scope).get(node.id, [])
     stores = (each for each in nodes_in(scope, ast.Name) if isinstance(each.ctx, ast.Store))
     if not values or sum(each.id == node.id for each in stores) != len(values):
