@@ -7,20 +7,20 @@ are tables of data; what has one dimension and is given to a layer may be such.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from torchdevlint.flow.events import LayerCalled, Mixed, Returned
 from torchdevlint.flow.facts.tensors import SAME_RETURN
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME, is_named_like_a_model
-from torchdevlint.flow.scope.names import dotted_path, is_dtype_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name
 from torchdevlint.flow.state.devices import DEFAULT, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Map, Seq, Tensor, Value
+from torchdevlint.flow.state.values import UNKNOWN, Choice, Map, Seq, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, inside
+from torchdevlint.source.nodes import Assignment, assignments_in, inside
 
 _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
 """Factories of what is calculated with; ranges and drawn numbers are as often indices."""
@@ -47,9 +47,29 @@ def _note_layer(event: LayerCalled) -> None:
     layer = frame.context == "forward" and event.owner is not None
     if frame.depth or not (layer or is_named_like_a_model(event.layer)):
         return
-    tensors = [(at, value) for at, value in event.operands if isinstance(value, Tensor)]
+    tensors = [part for at, value in event.operands for part in _of_operand(frame.function, at, value)]
     names = {id(each.value): each.arg or "" for each in node.keywords}
     _look(frame, event.state, node, f"`{frame.machine.text_of(node.func)}()`", tensors, _MATRIX, names)
+
+
+def _of_operand(function: FunctionNode | None, at: ast.expr, value: Value) -> Iterator[Part]:
+    """A tensor, or what an argument is made where the caller gave none: ``if mask is None: mask = torch.ones(..)``."""
+    if isinstance(value, Tensor):
+        yield at, value
+    elif isinstance(value, Choice):
+        held = [each for _, each in value.alternatives]
+        made = [each for each in held if isinstance(each, Tensor) and each.creations]
+        is_argument = function is not None and dotted_path(at) in argument_names(function)
+        if len(made) == 1 and all(each is made[0] or _is_given(each, is_argument) for each in held):
+            yield at, made[0]
+
+
+def _is_given(value: Value, is_argument: bool) -> bool:
+    """Whether it is, or was made of, what came with an argument; of a plain argument nothing may be known."""
+    if value == UNKNOWN:
+        return is_argument
+    place = value.device if isinstance(value, Tensor) else value.given if isinstance(value, Unknown) else None
+    return place is not None and place.origin in _ANYWHERE
 
 
 def _look(
@@ -111,10 +131,21 @@ def _is_sized(function: FunctionNode, node: ast.AST, whole_numbers: bool) -> boo
     sizes = {each.id for argument in node.args for each in inside(argument) if isinstance(each, ast.Name)}
     if any(_asks_for_size(argument) for argument in node.args):
         return True
-    bound = (each for each in assignments_in(function) if _asks_for_size(each.value))
-    targets = (target for each in bound for target in each.targets)
-    names = {one.id for target in targets for one in inside(target) if isinstance(one, ast.Name)}
-    return not names.isdisjoint(sizes)
+    names = _names_bound(each for each in assignments_in(function) if _asks_for_size(each.value))
+    shapes = _names_bound(
+        each for each in assignments_in(function) if not names.isdisjoint(_names_in_tuple(each.value))
+    )
+    return not sizes.isdisjoint(names | shapes)
+
+
+def _names_bound(assignments: Iterable[Assignment]) -> set[str]:
+    targets = (target for each in assignments for target in each.targets)
+    return {one.id for target in targets for one in inside(target) if isinstance(one, ast.Name)}
+
+
+def _names_in_tuple(node: ast.expr) -> set[str]:
+    """``(batch_size, length)``, of names for sizes."""
+    return {each.id for each in node.elts if isinstance(each, ast.Name)} if isinstance(node, ast.Tuple) else set()
 
 
 def _asks_for_size(node: ast.AST) -> bool:
