@@ -15,6 +15,7 @@ from torchdevlint.flow.scope.uses import bindings_in, stored_into, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
 from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.members import is_set_at_once
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import emptied, with_field
 from torchdevlint.flow.state.values import (
@@ -164,10 +165,15 @@ _OF_TENSORS = torch_api.TENSOR_ONLY_METHODS | torch_api.TENSOR_ONLY_ATTRIBUTES |
 
 
 def _hasattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    """``hasattr(model, "module")``: whether it is wrapped; ``hasattr(x, "detach")``: whether it is a tensor."""
+    """``hasattr(model, "module")``: whether it is wrapped; ``hasattr(x, "detach")``: whether it is a tensor.
+
+    What ``__init__`` sets in any case is there.
+    """
     first, name = _first(arguments), arguments.value(1, "name")
     if isinstance(first, Tensor) and not first.opaque and isinstance(name, Const) and name.value in _OF_TENSORS:
         return Const(True)
+    if isinstance(first, Obj) and isinstance(name, Const) and frame.entry.kind != "init":
+        return Const(True) if is_set_at_once(first.info, str(name.value)) else UNKNOWN
     if name != Const("module") or not is_module(first):
         return UNKNOWN
     if isinstance(first, Library) and first.prefix:

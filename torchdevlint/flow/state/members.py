@@ -39,6 +39,37 @@ def has_attribute(info: ClassInfo, name: str) -> bool | None:
     return False
 
 
+def is_set_at_once(info: ClassInfo, name: str) -> bool:
+    """Whether ``__init__`` sets an attribute whatever its arguments are, as a buffer too, and nothing deletes it."""
+    init = info.methods.get("__init__")
+    if init is None or any(_deletes(each.node, name) for each in info.mro):
+        return False
+    for statement in init.body:
+        if isinstance(statement, (ast.Return, ast.Raise)):
+            return False
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if f"self.{name}" in map(dotted_path, targets):
+                return True
+        called = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(called, ast.Call) and dotted_path(called.func) in _REGISTER and called.args:
+            first = called.args[0]
+            found = isinstance(first, ast.Constant) and first.value == name
+        else:
+            found = False
+        if found:
+            return True
+    return False
+
+
+_REGISTER = ("self.register_buffer", "self.register_parameter", "self.add_module", "self.register_module")
+
+
+def _deletes(node: ast.AST, name: str) -> bool:
+    deleted = (target for each in nodes_in(node, ast.Delete) for target in each.targets)
+    return f"self.{name}" in map(dotted_path, deleted) or any(each.id == "delattr" for each in nodes_in(node, ast.Name))
+
+
 def writers_of(info: ClassInfo, name: str) -> list[ast.AST]:
     """The methods of a class and of its bases in this file that assign an attribute of `self`."""
     return [method for each in info.mro for method in each.writers.get(name, ())]
