@@ -17,7 +17,7 @@ from torchdevlint.flow.checks.unmoved_models import (
     was_moved,
 )
 from torchdevlint.flow.events import ModuleCalled
-from torchdevlint.flow.kinds.loaders import moves_batches
+from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.names import argument_names, positional_names

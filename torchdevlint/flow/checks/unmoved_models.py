@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.own_tensors import has_parameters, meets_own
 from torchdevlint.flow.events import LayerCalled, MethodCalled, Mixed, ModuleCalled
-from torchdevlint.flow.kinds.loaders import moves_batches
+from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands

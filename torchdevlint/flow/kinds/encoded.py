@@ -7,7 +7,7 @@ import ast
 from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.bound_once import bound_once
-from torchdevlint.flow.kinds.loaders import moves_batches
+from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.devices import LOADER
 from torchdevlint.flow.state.machine import Frame

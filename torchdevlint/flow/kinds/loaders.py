@@ -8,20 +8,19 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
+from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.names import dotted_path, is_called_loader, mentions_device
 from torchdevlint.flow.scope.uses import asked_in, uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
-from torchdevlint.flow.state.machine import Frame, FunctionNode, Machine
-from torchdevlint.flow.state.others import Imported, owner_of
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NUMBER,
     UNKNOWN,
-    Cls,
     Const,
     Func,
     Library,
@@ -39,13 +38,6 @@ from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
-_MANAGED = frozenset(
-    """
-    Accelerator accelerator LightningModule pytorch_lightning lightning Fabric Trainer TrainingArguments DALI dali
-    DALIClassificationIterator prefetcher Prefetcher DataPrefetcher create_loader fabric MpDeviceLoader
-    """.split()
-)
-"""Words of files whose loaders or trainers move batches themselves."""
 _MOVES = frozenset({"to", "cuda"})
 _ALONE = torch_api.CONVERSIONS - {"to", "type"}
 """Methods that move or convert without being told where to."""
@@ -103,26 +95,6 @@ def _is_whole(frame: Frame, node: ast.expr, value: Tensor, state: State) -> bool
         taken = next((each.targets[0] for each in assignments_in(scope) if is_inside(taken, each.value)), None)
     name = taken.arg if isinstance(taken, ast.arg) else taken.id if isinstance(taken, ast.Name) else None
     return isinstance(node, ast.Name) and node.id == name
-
-
-def moves_batches(frame: Frame) -> bool:
-    """Whether a library moves the batches of this file, or the default device may be another."""
-    managed = frame.machine.words & _MANAGED
-    if managed:
-        managed -= {info.name for info in frame.machine.classes.values() if not info.library_bases}
-        managed -= {word for word in managed if _is_plain_class_elsewhere(frame.machine, word)}
-    return bool(managed) or frame.machine.default_changed
-
-
-def _is_plain_class_elsewhere(machine: Machine, name: str) -> bool:
-    """Whether a name is imported from a file of the project that defines a class of no library's by it.
-
-    That file must not speak of one that moves batches either.
-    """
-    imported = machine.globals.get(name)
-    found = machine.others.value(imported) if machine.others is not None and isinstance(imported, Imported) else None
-    file = owner_of(found.info.closure) if isinstance(found, Cls) and not found.info.library_bases else None
-    return file is not None and (_MANAGED - {name}).isdisjoint(file.module.words)
 
 
 def _given_by(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 
-from torchdevlint.flow.kinds.loaders import moves_batches
+from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.names import argument_names, last_name, mentions_cuda, mentions_device

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 from torchdevlint.source.python import expression_of
 
 _TENSOR_ANNOTATIONS = frozenset(
@@ -132,3 +134,38 @@ def named_in(annotation: ast.expr | None) -> list[ast.expr]:
     if isinstance(annotation, ast.BinOp):
         return [*named_in(annotation.left), *named_in(annotation.right)]
     return [annotation] if isinstance(annotation, (ast.Name, ast.Attribute)) else []
+
+
+def only_annotated(tree: ast.Module, words: Iterable[str]) -> frozenset[str]:
+    """Those of `words` that a file says in imports and annotations alone: ``def f(model: pl.LightningModule)``."""
+    bound, annotated, said = _words_of(tree)
+    kept = (word for word in words if word in bound or word in annotated)
+    return frozenset(word for word in kept if said.isdisjoint({word, *bound.get(word, ())}))
+
+
+@once_a_node
+def _words_of(tree: ast.Module) -> tuple[dict[str, set[str]], set[str], set[str]]:
+    """The names that imports bind, by each word that they say; the words in annotations; those anywhere else."""
+    bound: dict[str, set[str]] = {}
+    imports: list[ast.Import | ast.ImportFrom] = [*nodes_in(tree, ast.Import), *nodes_in(tree, ast.ImportFrom)]
+    for node in imports:
+        module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        for each in node.names:
+            for word in {*module.split("."), *each.name.split(".")}:
+                bound.setdefault(word, set()).add(each.asname or each.name.partition(".")[0])
+    annotations = {id(part) for each in _annotations_of(tree) for part in inside(each)}
+    names = [(id(each), each.id) for each in nodes_in(tree, ast.Name)]
+    names += [(id(each), each.attr) for each in nodes_in(tree, ast.Attribute)]
+    given = [each.arg for each in nodes_in(tree, ast.arg)]
+    given += [each.arg for each in nodes_in(tree, ast.keyword) if each.arg is not None]
+    said = {word for place, word in names if place not in annotations}
+    return bound, {word for place, word in names if place in annotations}, said.union(given)
+
+
+def _annotations_of(tree: ast.Module) -> Iterator[ast.expr]:
+    """The annotations of all parameters, results and variables of a file."""
+    found = [each.annotation for each in nodes_in(tree, ast.arg)]
+    found += [each.annotation for each in nodes_in(tree, ast.AnnAssign)]
+    found += [each.returns for each in nodes_in(tree, ast.FunctionDef)]
+    found += [each.returns for each in nodes_in(tree, ast.AsyncFunctionDef)]
+    yield from (each for each in found if each is not None)
