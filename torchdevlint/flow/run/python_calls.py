@@ -167,12 +167,13 @@ _OF_TENSORS = torch_api.TENSOR_ONLY_METHODS | torch_api.TENSOR_ONLY_ATTRIBUTES |
 def _hasattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """``hasattr(model, "module")``: whether it is wrapped; ``hasattr(x, "detach")``: whether it is a tensor.
 
-    What ``__init__`` sets in any case is there.
+    What ``__init__`` sets on `self` in any case is there.
     """
     first, name = _first(arguments), arguments.value(1, "name")
     if isinstance(first, Tensor) and not first.opaque and isinstance(name, Const) and name.value in _OF_TENSORS:
         return Const(True)
-    if isinstance(first, Obj) and isinstance(name, Const) and frame.entry.kind != "init":
+    is_self = bool(node.args) and isinstance(node.args[0], ast.Name) and node.args[0].id == "self"
+    if is_self and isinstance(first, Obj) and isinstance(name, Const) and frame.entry.kind != "init":
         return Const(True) if is_set_at_once(first.info, str(name.value)) else UNKNOWN
     if name != Const("module") or not is_module(first):
         return UNKNOWN
