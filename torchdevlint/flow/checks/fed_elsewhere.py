@@ -1,8 +1,8 @@
-"""Inputs of a model that an object keeps, which one place moves and another leaves where a factory made them (TDL014).
+"""Inputs of a model that an object keeps, which one place moves and another leaves where they are (TDL005, TDL014).
 
 ``self.model(states.to(self.device))`` in one method says where the model is; ``self.model(torch.tensor(state))`` in
-another forgets it. What builds the object may try the model before anything is moved, and who brings the model to the
-CPU for a while knows where it is.
+another forgets it, and so does a loop over a loader that gives it the batch as it came. What builds the object may try
+the model before anything is moved, and who brings the model to the CPU for a while knows where it is.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from torchdevlint.flow.events import LayerCalled, Mixed
+from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.batch_beside import scatters
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device
-from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
+from torchdevlint.flow.state.devices import DEFAULT, LOADER, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Value
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
@@ -35,7 +36,9 @@ def _note_layer(event: LayerCalled) -> None:
     if scatters(frame) or event.state.guarded or not is_named_like_a_model(node.func) or not event.operands:
         return
     at, value = event.operands[0]
-    if not node.args or at is not node.args[0] or not _is_made_here(frame, value) or is_bookkeeping(dotted_path(at)):
+    if not node.args or at is not node.args[0] or is_bookkeeping(dotted_path(at)):
+        return
+    if not _is_made_here(frame, value) and not _is_of_loader(frame, value):
         return
     move = next(_moved_inputs(owner.node, path), None)
     if move is not None and path not in _brought(owner.node) and isinstance(value, Tensor):
@@ -51,6 +54,11 @@ def _is_made_here(frame: Frame, value: Value) -> bool:
     if not isinstance(value, Tensor) or value.device != DEFAULT or not value.creations or value.ndim == 0:
         return False
     return all(is_inside(each.node, frame.function) for each in value.creations)  # type: ignore[arg-type]
+
+
+def _is_of_loader(frame: Frame, value: Value) -> bool:
+    """Whether it is, or was made of, what a loader gave, whose batches nothing else moves."""
+    return isinstance(value, Tensor) and value.device == LOADER and not moves_batches(frame)
 
 
 def _moved_inputs(owner: ast.ClassDef, path: str) -> Iterator[ast.Call]:
