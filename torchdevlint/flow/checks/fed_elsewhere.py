@@ -69,7 +69,7 @@ def _moved_inputs(owner: ast.ClassDef, path: str) -> Iterator[ast.Call]:
                 continue
             name = dotted_path(call.args[0])
             bound = [call.args[0]] if name is None else values_by_path(method).get(name, [])
-            moves = [each for each in bound if _is_move(each)]
+            moves = [each for each in bound if _is_move(each) and each.lineno <= call.lineno]
             if moves and len(moves) == len(bound):
                 yield from moves
 
