@@ -14,10 +14,11 @@ from typing import TypeGuard
 from torchdevlint.flow.events import LayerCalled, Mixed
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.batch_beside import scatters
-from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, mentions_device
+from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import DEFAULT, LOADER, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Value
@@ -27,26 +28,45 @@ _MOVES = frozenset({"to", "cpu", "cuda"})
 
 
 def _note_layer(event: LayerCalled) -> None:
-    frame, node, owner = event.frame, event.node, event.frame.owner
-    path = dotted_path(node.func) or ""
-    if frame.depth or owner is None or owner.is_module or not path.startswith("self.") or path.count(".") > 1:
+    frame, node = event.frame, event.node
+    if frame.depth or scatters(frame) or event.state.guarded or not event.operands:
         return
-    if not isinstance(frame.function, ast.FunctionDef) or frame.function.name == "__init__":
-        return
-    if scatters(frame) or event.state.guarded or not is_named_like_a_model(node.func) or not event.operands:
+    move = _moved_for_it(frame, node) if is_named_like_a_model(node.func) else None
+    if move is None:
         return
     at, value = event.operands[0]
     if not node.args or at is not node.args[0] or is_bookkeeping(dotted_path(at)):
         return
     if not _is_made_here(frame, value) and not _is_of_loader(frame, value):
         return
-    move = next(_moved_inputs(owner.node, path), None)
-    if move is not None and path not in _brought(owner.node) and isinstance(value, Tensor):
-        there = frame.machine.text_of(move.args[0])
+    if isinstance(value, Tensor):
+        there, path = frame.machine.text_of(move.args[0]), frame.machine.text_of(node.func)
         step = Step(f"`{path}` is given what was moved to `{there}` here", move)
         model = Tensor(Device(Origin.EXPRESSION, there), AT_LEAST_1, (), (step,))
-        operation = f"`{frame.machine.text_of(node.func)}()`"
-        frame.machine.emit(Mixed(frame, event.state, node, operation, (at, value), (node.func, model)))
+        frame.machine.emit(Mixed(frame, event.state, node, f"`{path}()`", (at, value), (node.func, model)))
+
+
+def _moved_for_it(frame: Frame, node: ast.Call) -> ast.Call | None:
+    """The move of what is given to the same model elsewhere: in another method, or in a function told the same."""
+    function, owner, path = frame.function, frame.owner, dotted_path(node.func) or ""
+    if not isinstance(function, ast.FunctionDef):
+        return None
+    if owner is None:
+        unread = {each for each in argument_names(function) if mentions_device(each)} - set(bindings_in(function))
+        if path not in argument_names(function) or not unread or path in _brought(function):
+            return None
+        others = (
+            each for each in frame.machine.tree.body if isinstance(each, ast.FunctionDef) and each is not function
+        )
+        moves = (each for other in others if path in argument_names(other) for each in _moved_inputs(other, path))
+        return next((each for each in moves if dotted_path(each.args[0]) in unread), None)
+    if owner.is_module or not path.startswith("self.") or path.count(".") > 1 or function.name == "__init__":
+        return None
+    if path in _brought(owner.node):
+        return None
+    methods = (each for each in owner.node.body if isinstance(each, ast.FunctionDef))
+    moves = (each for method in methods for each in _moved_inputs(method, path))
+    return next((each for each in moves if (dotted_path(each.args[0]) or "").startswith("self.")), None)
 
 
 def _is_made_here(frame: Frame, value: Value) -> bool:
@@ -61,31 +81,38 @@ def _is_of_loader(frame: Frame, value: Value) -> bool:
     return isinstance(value, Tensor) and value.device == LOADER and not moves_batches(frame)
 
 
-def _moved_inputs(owner: ast.ClassDef, path: str) -> Iterator[ast.Call]:
-    """The moves to a device of `self` of what methods give the model first, as all that the name stands for there."""
-    for method in (each for each in owner.body if isinstance(each, ast.FunctionDef)):
-        for call in nodes_in(method, ast.Call):
-            if dotted_path(call.func) != path or not call.args:
-                continue
-            name = dotted_path(call.args[0])
-            bound = [call.args[0]] if name is None else values_by_path(method).get(name, [])
-            moves = [each for each in bound if _is_move(each) and each.lineno <= call.lineno]
-            if moves and len(moves) == len(bound):
-                yield from moves
+def _moved_inputs(function: ast.FunctionDef, path: str) -> Iterator[ast.Call]:
+    """The moves to a device of what a function gives the model first, as all that the name stands for there."""
+    for call in nodes_in(function, ast.Call):
+        if dotted_path(call.func) != path or not call.args:
+            continue
+        name = dotted_path(call.args[0])
+        bound = [call.args[0]] if name is None else _bound_to(function, name)
+        moves = [each for each in bound if _is_move(each) and each.lineno <= call.lineno]
+        if moves and len(moves) == len(bound):
+            yield from moves
+
+
+def _bound_to(function: ast.FunctionDef, name: str) -> list[ast.expr]:
+    """What is assigned to a name, also in ``x, y = x.to(device), y.to(device)``."""
+    found = list(values_by_path(function).get(name, []))
+    for targets, value in unpacked_to(function, name):
+        if isinstance(value, ast.Tuple) and len(value.elts) == len(targets):
+            found += [each for target, each in zip(targets, value.elts, strict=True) if dotted_path(target) == name]
+    return found
 
 
 def _is_move(node: ast.expr) -> TypeGuard[ast.Call]:
     """``x.to(self.device)``."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "to":
         return False
-    path = (dotted_path(node.args[0]) or "") if node.args else ""
-    return path.startswith("self.") and mentions_device(last_name(node.args[0]))
+    return bool(node.args) and mentions_device(last_name(node.args[0]))
 
 
 @once_a_node
-def _brought(owner: ast.ClassDef) -> frozenset[str]:
-    """The attributes that a class moves itself: ``self.model.cpu()``, ``self.model = self.model.to(device)``."""
-    calls = (each.func for each in nodes_in(owner, ast.Call) if isinstance(each.func, ast.Attribute))
+def _brought(scope: ast.AST) -> frozenset[str]:
+    """What a class or function moves itself: ``self.model.cpu()``, ``model = model.to(device)``."""
+    calls = (each.func for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute))
     return frozenset(dotted_path(each.value) or "" for each in calls if each.attr in _MOVES)
 
 

@@ -78,7 +78,8 @@ def _is_number(frame: Frame, state: State, node: ast.expr) -> bool:
 
 def _is_given_to_numpy(frame: Frame, function: FunctionNode, name: str) -> bool:
     """``np.concatenate((first, last))``: NumPy takes no tensor of an accelerator, and nothing asks what it is."""
-    if uses_in(function)[name].class_is_asked_for or any(bound for _, bound, _ in bindings_in(function)[name]):
+    uses, places = uses_in(function).get(name), bindings_in(function).get(name, ())
+    if uses is None or uses.class_is_asked_for or any(bound for _, bound, _ in places):
         return False
     for call in nodes_in(function, ast.Call):
         given = [
