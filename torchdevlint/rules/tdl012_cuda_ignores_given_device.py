@@ -2,11 +2,12 @@
 
 ## What it does
 Finds `.cuda()`, `.to("cuda")`, `device="cuda"`, `torch.cuda.FloatTensor` and their forms with a fixed number, where
-something in reach says which device is meant: a `device` parameter or name, `self.device`, `args.device`, a device that
-was chosen by `torch.cuda.is_available()`, the tensor whose `is_cuda` was just asked, the tensor that came from an
-accelerator and goes back there, a model that the object was given, or a tensor argument or layer that the result is
-combined with. Likewise a call that leaves `device="cuda"` or a switch such as `use_cuda=True` as it is, a move that
-ignores the flag which decides the others, and a `torch.cuda.Stream()` beside moves to `self.device`.
+something in reach says which device is meant: a `device` parameter or name, `self.device`, also where only the base of
+the class tells of it (a LightningModule), `args.device`, an `Accelerator`, a device that was chosen by
+`torch.cuda.is_available()`, the tensor whose `is_cuda` was just asked, the tensor that came from an accelerator and
+goes back there, a model that the object was given, or a tensor argument or layer that the result is combined with.
+Likewise a call that leaves `device="cuda"` or a switch such as `use_cuda=True` as it is, a move that ignores the flag
+which decides the others, and a `torch.cuda.Stream()` beside moves to `self.device`.
 
 Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a device that is told from
 outside, and a buffer as large as an argument, of its dtype, or in one foreign kernel with it. Where another function
