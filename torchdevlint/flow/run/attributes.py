@@ -53,6 +53,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.nodes import nodes_in
 
 
 def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) -> Value:
@@ -65,7 +66,8 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
     if isinstance(receiver, Ref):
         return _public(f"{receiver.name}.{name}")
     if isinstance(receiver, Unknown):  # most are
-        return _attribute_of_unknown(frame, node, receiver)
+        found = _attribute_of_unknown(frame, node, receiver)
+        return found if found != UNKNOWN else _parameter_of_placed(frame, node, state)
     if isinstance(receiver, Tensor):
         return _tensor_attribute(frame, node, state, receiver)
     if isinstance(receiver, Obj):
@@ -222,6 +224,36 @@ def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
             MODEL, None, (), (Step(f"`{dotted_path(node)}` is a parameter of the model", node),), parameter=True
         )
     return UNKNOWN
+
+
+def _parameter_of_placed(frame: Frame, node: ast.Attribute, state: State) -> Value:
+    """``net.fc.weight`` and ``net.layers[0].bias``, where `net` was moved: a layer of a model is where that is."""
+    if node.attr not in ("weight", "bias"):
+        return UNKNOWN
+    holder = node.value
+    while isinstance(holder, (ast.Attribute, ast.Subscript)):
+        holder = holder.value
+        held = frame.evaluate(holder, state) if isinstance(holder, (ast.Name, ast.Attribute)) else UNKNOWN
+        if isinstance(held, Library):
+            if not held.module or held.placed is None or held.device in (None, TOP, DEFAULT):
+                return UNKNOWN
+            if _is_moved_again(frame, dotted_path(holder), held.placed.node):
+                return UNKNOWN
+            step = Step(
+                f"`{frame.machine.text_of(node)}` is a parameter of a model that was moved", node, of_module=True
+            )
+            return Tensor(held.device or TOP, None, (), (held.placed, step), parameter=True)
+    return UNKNOWN
+
+
+def _is_moved_again(frame: Frame, path: str | None, placed: ast.AST) -> bool:
+    """Whether this function moves a model at another place than the one that is known, as it may one of the file."""
+    calls = nodes_in(frame.function, ast.Call) if frame.function is not None else ()
+    moves = (each for each in calls if isinstance(each.func, ast.Attribute) and each is not placed)
+    return any(
+        each.func.attr in torch_api.MOVE_METHODS and dotted_path(each.func.value) == path  # type: ignore[attr-defined]
+        for each in moves
+    )
 
 
 def _is_layer_of_self(frame: Frame, node: ast.expr) -> bool:
