@@ -187,13 +187,13 @@ def _enter_functions(machine: Machine, touched: Touch | None) -> None:
 def _scan(machine: Machine, tree: ast.Module) -> None:
     """What a whole file says: the words in it, which loads feed `load_state_dict`, and whether the default changes."""
     words = {each.attr for each in nodes_in(tree, ast.Attribute)}
-    words.update(each.id for each in nodes_in(tree, ast.Name))
-    words.update(each.arg or "" for each in nodes_in(tree, ast.keyword))
-    words.update(each.name for each in nodes_in(tree, ast.ClassDef))
-    words.update(each.name for each in nodes_in(tree, ast.FunctionDef))
-    words.update(each.name.rpartition(".")[2] for each in nodes_in(tree, ast.alias))
-    texts = (each.value for each in nodes_in(tree, ast.Constant))
-    words.update(text for text in texts if isinstance(text, str) and len(text) < _LONGEST_WORD)
+    words |= {each.id for each in nodes_in(tree, ast.Name)}
+    words |= {each.arg or "" for each in nodes_in(tree, ast.keyword)}
+    words |= {each.name for each in nodes_in(tree, ast.ClassDef)}
+    words |= {each.name for each in nodes_in(tree, ast.FunctionDef)}
+    words |= {each.name.rpartition(".")[2] for each in nodes_in(tree, ast.alias)}
+    texts = {each.value for each in nodes_in(tree, ast.Constant) if isinstance(each.value, str)}
+    words |= {text for text in texts if len(text) < _LONGEST_WORD}
     machine.words = frozenset(words)
     machine.sets_visible_devices = torch_api.VISIBLE_DEVICES in words
     machine.imports_torch = not is_of_another_framework(tree)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection
 
 from torchdevlint.flow.scope.names import defaults, positional_names
+from torchdevlint.source.nodes import once_a_node
 
 SPREAD = frozenset({"*", "**"})
 """Names that stand for arguments of which nobody knows how many they are."""
@@ -17,16 +18,24 @@ def takes(
     """Whether a function can be called with `count` arguments by position, and with these names besides."""
     if not SPREAD.isdisjoint(keywords):
         return True
-    spec = function.args
-    names = positional_names(function)
-    only_by_position = {each.arg for each in spec.posonlyargs}
-    by_name = {*names, *(each.arg for each in spec.kwonlyargs)} - only_by_position
+    spec, names = function.args, positional_names(function)
+    by_name, by_name_alone, have_default = _named(function)
     if count > len(names) and spec.vararg is None:
         return False
     if spec.kwarg is None and not by_name.issuperset(keywords):
         return False
-    if not set(names[:count]).isdisjoint(by_name.intersection(keywords)):
+    given = by_name.intersection(keywords)
+    if not given.isdisjoint(names[:count]):
         return False
-    have_default = {name for name, _ in defaults(function)}
-    needed = {*names[count:], *(each.arg for each in spec.kwonlyargs)}
-    return needed <= have_default | (by_name & set(keywords))
+    return (by_name_alone | set(names[count:])) <= have_default | given
+
+
+@once_a_node
+def _named(
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The parameters that may be given by name, those that can only be given so, and those that have a default."""
+    spec = function.args
+    by_name_alone = frozenset([each.arg for each in spec.kwonlyargs])
+    by_name = by_name_alone.union(positional_names(function)) - {each.arg for each in spec.posonlyargs}
+    return by_name, by_name_alone, frozenset([name for name, _ in defaults(function)])

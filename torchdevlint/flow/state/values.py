@@ -266,7 +266,7 @@ class Map(Value, frozen=True):
     depth: int = 1
 
     def __post_init__(self) -> None:
-        depth = 1 + max(nesting_of(self.element), *(nesting_of(value) for _, value in self.items), 0)
+        depth = 1 + max([nesting_of(self.element), *[nesting_of(value) for _, value in self.items]])
         force_setattr(self, "depth", depth)
         if depth > MAX_NESTING or len(self.items) > MAX_ITEMS:
             for name, nothing in (("depth", 1), ("items", ()), ("closed", False), ("element", Unknown())):
