@@ -13,18 +13,29 @@ from itertools import pairwise
 from torchdevlint.flow.checks.kept_modules import is_bare_module
 from torchdevlint.flow.checks.saved_names import blocks_around, values_in
 from torchdevlint.flow.scope.names import dotted_path, last_name
-from torchdevlint.source.nodes import assignments_in, inside, nodes_in
+from torchdevlint.source.nodes import assignments_in, inside, is_below, nodes_in, once_a_node
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def is_cache(tree: ast.Module, scope: ast.AST, load: ast.Call) -> bool:
     """Whether the statements that run in a function or module where a load does not save under the very path."""
-    if not load.args or _feeds_a_module(scope, load):
+    saves = _saves_to(scope).get(ast.dump(load.args[0]), ()) if load.args else ()
+    if not saves:
         return False
-    path = ast.dump(load.args[0])
-    calls = (each for statement in _instead(scope, load) for each in nodes_in(statement, ast.Call))
-    return any(_keeps_values(tree, scope, save.args[0]) for save in calls if _is_of(save, path))
+    instead = tuple(_instead(scope, load))
+    kept = (each for each in saves if any(is_below(each, one) for one in instead) and _keeps_values(tree, scope, each))
+    return any(kept) and not _feeds_a_module(scope, load)
+
+
+@once_a_node
+def _saves_to(scope: ast.AST) -> dict[str, list[ast.Call]]:
+    """The calls of `torch.save`, by what is written for the path."""
+    found: dict[str, list[ast.Call]] = {}
+    for call in nodes_in(scope, ast.Call):
+        if dotted_path(call.func) == "torch.save" and len(call.args) > 1:
+            found.setdefault(ast.dump(call.args[1]), []).append(call)
+    return found
 
 
 def _feeds_a_module(scope: ast.AST, load: ast.Call) -> bool:
@@ -54,12 +65,9 @@ def _instead(scope: ast.AST, node: ast.AST) -> Iterator[ast.stmt]:
             yield from outer[place + 1 :]
 
 
-def _is_of(call: ast.Call, path: str) -> bool:
-    return dotted_path(call.func) == "torch.save" and len(call.args) > 1 and ast.dump(call.args[1]) == path
-
-
-def _keeps_values(tree: ast.Module, scope: ast.AST, saved: ast.expr) -> bool:
+def _keeps_values(tree: ast.Module, scope: ast.AST, save: ast.Call) -> bool:
     """Whether what is saved is neither a Module, be it of an unknown class, nor holds the state of one."""
+    saved = save.args[0]
     made = [each.value for each in values_in(scope).get(saved.id, ())] if isinstance(saved, ast.Name) else []
     given = [each for each in (saved, *made) if each is not None]
     if is_bare_module(tree, saved) or any(map(_is_built, given)):

@@ -137,3 +137,15 @@ def _changes_in_loops(test: ast.expr, scope: FunctionNode | ast.Module) -> bool:
     if any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in parts):
         return True
     return not bound_in_loops(scope).isdisjoint(each.id for each in parts if isinstance(each, ast.Name))
+
+
+def written_outcome(test: ast.expr) -> bool | None:
+    """What a test gives by the constants in it, whatever else it asks; None where they do not decide."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = written_outcome(test.operand)
+        return None if inner is None else not inner
+    if not isinstance(test, ast.BoolOp):
+        return None
+    either = isinstance(test.op, ast.Or)
+    written = (bool(each.value) for each in test.values if isinstance(each, ast.Constant))
+    return either if either in written else None

@@ -15,7 +15,7 @@ from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.sizes import is_zero, what_is_filled
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.agreement import compares_devices, refine_places
-from torchdevlint.flow.run.branch_tests import condition_of
+from torchdevlint.flow.run.branch_tests import condition_of, written_outcome
 from torchdevlint.flow.run.dimensions import refine_dimensions
 from torchdevlint.flow.run.filtered import refine_filtered
 from torchdevlint.flow.scope.assigned import assignments_by_path
@@ -26,7 +26,20 @@ from torchdevlint.flow.state.joins import alternatives, choose, join
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.touch import Touch
-from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Choice, Names, Ref, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import (
+    NONE,
+    NUMBER,
+    UNKNOWN,
+    Choice,
+    Const,
+    Names,
+    Ref,
+    Seq,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
@@ -75,6 +88,13 @@ def decides(frame: Frame, test: ast.expr, state: State) -> bool:
     if isinstance(test, ast.Name):
         return test.id in state.env and (frame.function is not None or frame.loop_round > 0)
     return not isinstance(test, ast.Constant)
+
+
+def outcome_of(frame: Frame, test: ast.expr, value: Value, state: State) -> bool | None:
+    """What a test with this value surely gives, or None: ``x or True`` and ``x and False`` do not depend on `x`."""
+    if isinstance(value, Const) and decides(frame, test, state):
+        return bool(value.value)
+    return written_outcome(test)
 
 
 def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:

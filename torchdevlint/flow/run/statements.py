@@ -11,7 +11,7 @@ from torchdevlint.flow.kinds.placed_loads import places_load
 from torchdevlint.flow.run import contexts, operations
 from torchdevlint.flow.run.agreement import compares_devices
 from torchdevlint.flow.run.assignment import assign, forget_paths
-from torchdevlint.flow.run.branches import arms, asked_tensor, decides, merge_states, note_asked
+from torchdevlint.flow.run.branches import arms, asked_tensor, merge_states, note_asked, outcome_of
 from torchdevlint.flow.run.definitions import define_class, define_function
 from torchdevlint.flow.run.imports import import_modules, import_names
 from torchdevlint.flow.run.loop_items import bind_item
@@ -146,8 +146,9 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     if isinstance(test, Guard):
         _guarded(frame, node, state, test.holds)
         return
-    if isinstance(test, Const) and decides(frame, node.test, state):
-        execute(frame, node.body if test.value else node.orelse, state)
+    outcome = outcome_of(frame, node.test, test, state)
+    if outcome is not None:
+        execute(frame, node.body if outcome else node.orelse, state)
         return
     holds, fails = arms(frame, node.test, state)
     holds.cuda_of = None if node.orelse else asked_tensor(frame, node.test) or holds.cuda_of

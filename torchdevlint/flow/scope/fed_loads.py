@@ -26,16 +26,34 @@ def only_fed(tree: ast.Module) -> frozenset[ast.AST]:
 
 def feeds_one_module(tree: ast.Module, load: ast.Call) -> bool:
     """Whether what is loaded, or one part of it, goes into one `load_state_dict` and nowhere else."""
-    fed = [call.args[0] for call in nodes_in(tree, ast.Call) if call.args and _copies(call)]
-    if any(_whole(each) is load for each in fed):
+    fed = _fed(tree)
+    if any(whole is load for whole in fed.values()):
         return True
+    function, name = _bound(tree).get(load, (None, ""))
+    if function is None:
+        return False
+    uses = _uses(function).get(name, [])
+    times = sum(dotted_path(each.targets[0]) == name for each in assignments_in(function))
+    return 0 < len(uses) <= times and all(each in fed for each in uses)
+
+
+@once_a_node
+def _fed(tree: ast.Module) -> dict[ast.AST, ast.expr]:
+    """What a file gives to `load_state_dict`, and what each is a part of."""
+    copies = (call for call in nodes_in(tree, ast.Call) if call.args and _copies(call))
+    return {call.args[0]: _whole(call.args[0]) for call in copies}
+
+
+@once_a_node
+def _bound(tree: ast.Module) -> dict[ast.expr, tuple[ast.AST, str]]:
+    """The calls whose outcome, or a part of it, is given a name in a function: the outermost, and the name."""
+    found: dict[ast.expr, tuple[ast.AST, str]] = {}
     for function in (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)):
-        bound = [(each.targets[0], each.value) for each in assignments_in(function)]
-        name = next((to.id for to, value in bound if _whole(value) is load and isinstance(to, ast.Name)), None)
-        if name is not None:
-            uses, times = _uses(function).get(name, []), sum(dotted_path(to) == name for to, _ in bound)
-            return 0 < len(uses) <= times and all(each in fed for each in uses)
-    return False
+        for each in assignments_in(function):
+            whole = _whole(each.value)
+            if isinstance(whole, ast.Call) and isinstance(each.targets[0], ast.Name):
+                found.setdefault(whole, (function, each.targets[0].id))
+    return found
 
 
 def _whole(node: ast.expr) -> ast.expr:
