@@ -89,3 +89,17 @@ def test_what_was_turned_away_is_looked_at_again_when_its_imports_change(tmp_pat
         with Cache(tmp_path / "cache") as cache:
             run = check_paths([str(root / "main.py")], settings, cache=cache)
         assert [each.code for each in run.diagnostics] == codes
+
+
+@pytest.mark.parametrize(("beside", "codes"), [((), []), (("_C/__init__.pyi",), ["TDL014"])])
+def test_a_package_that_is_called_torch_has_tensors_of_its_own(
+    tmp_path: Path, beside: tuple[str, ...], codes: list[str]
+) -> None:
+    """PyTorch itself comes with its C++."""
+    functional = "import torch\n\n\ndef noisy(x: torch.Tensor):\n    return x.to(x.device) + torch.rand(x.shape)\n"
+    files = {"torch/__init__.py": "class Tensor: ...\n", "torch/nn/functional.py": functional, "setup.py": "setup()\n"}
+    for name, text in {**files, **{f"torch/{each}": "" for each in beside}}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    result = check_file(str(tmp_path / "torch/nn/functional.py"), Settings())
+    assert [each.code for each in result.diagnostics] == codes

@@ -249,3 +249,69 @@ def test_a_function_that_others_give_a_path(tmp_path: Path) -> None:
     other = "import sys\nfrom main import restore\n\nprint(restore(sys.argv[1], sys.argv[2]))\n"
     root = application(tmp_path, helper=ASKING, main=RESTORING, other=other)
     assert found(root) == ["main.py:TDL201"]
+
+
+TRAINER = """
+import os
+import torch
+
+class Trainer:
+    def __init__(self, net, device, folder):
+        self.net, self.device, self.folder = net.to(device), device, folder
+        self.best = 9.0
+
+    def run(self, loader):
+        for x in loader:
+            loss = self.net(x.to(self.device)).sum().item()
+            if loss < self.best:
+                self.save_model()
+        self.load_model()
+        return self.net
+
+    def save_model(self):
+        torch.save(self.net.state_dict(), os.path.join(self.folder, "best.pt"))
+
+    def load_model(self):
+        self.net.load_state_dict(torch.load(os.path.join(self.folder, "best.pt")))
+"""
+RUNS = """
+import sys
+import torch
+from other import Trainer as Other
+from trainer import Trainer
+from helper import place
+
+def main(kind):
+    if kind == "one":
+        trainer = Trainer(torch.nn.Linear(3, 3), place(), sys.argv[2])
+        trainer.run([torch.ones(3)])
+    else:
+        trainer = Other(torch.nn.Linear(3, 3), place(), sys.argv[2])
+        trainer.run([torch.ones(3)])
+
+if __name__ == "__main__":
+    main(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("        for x in loader:", "        self.load_model()\n        for x in loader:", True),
+        ("            if loss < self.best:\n                self.save_model()\n", "", True),
+        ('"best.pt"))\n\n    def load', '"last.pt"))\n\n    def load', True),
+        ("return self.net\n", "return self.net\n\n    def resume(self):\n        self.load_model()\n", True),
+    ],
+    ids=["saved", "read before", "never saved", "another file", "another method reads"],
+)
+def test_a_method_reads_what_its_object_has_saved(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    other = TRAINER.replace("best.pt", "other.pt")
+    root = application(tmp_path, helper=ASKING, main=RUNS, trainer=TRAINER.replace(old, new), other=other)
+    assert found(root) == (["trainer.py:TDL201"] if is_found else [])
+
+
+def test_a_method_that_others_call_reads_what_they_have(tmp_path: Path) -> None:
+    main = RUNS.replace("        trainer.run([torch.ones(3)])\n    else", "        trainer.load_model()\n    else")
+    root = application(tmp_path, helper=ASKING, main=main, trainer=TRAINER, other=TRAINER.replace("best.pt", "o.pt"))
+    assert found(root) == ["other.py:TDL201", "trainer.py:TDL201"]

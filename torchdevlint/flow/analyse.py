@@ -37,7 +37,7 @@ from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import Closure, Func
 from torchdevlint.flow.verdicts import with_causes
 from torchdevlint.project.modules import ModuleFile, is_main_guard
-from torchdevlint.project.reach import is_of_another_framework
+from torchdevlint.project.reach import is_of_another_framework, is_of_another_torch
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
@@ -73,6 +73,8 @@ def analyse(
     seen too. What is entered first is what gives a finding its context: forward before other methods before functions,
     and callers before what they call, so that it is known what a parameter gets.
     """
+    if project is not None and is_of_another_torch(project.path):
+        return []
     kinds = frozenset(all_facts()) if wanted is None else wanted
     looking = Observers() if observers is None else observers
     grading: Grading | None = None

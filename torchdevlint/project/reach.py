@@ -8,6 +8,7 @@ has a word that has to do with tensors; that of a method only if something with 
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.project.modules import ModuleFile
@@ -18,6 +19,8 @@ from torchdevlint.source.nodes import below, nodes_in
 _OTHER_FRAMEWORKS = frozenset(
     "tensorflow mxnet jax paddle keras flax jittor mindspore oneflow megengine tinygrad".split()
 )
+_OF_PYTORCH = ("_C", "csrc", "lib", "nn/parallel/distributed.py")
+"""What there is of PyTorch in its folder: in releases, in its repository, and in old ones."""
 _MOST = 400
 """Names that are followed for one file; with more, the answer is yes."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -40,6 +43,15 @@ def is_of_another_framework(tree: ast.Module) -> bool:
     return not any("torch" in each for each in sources) and any(
         each.partition(".")[0] in _OTHER_FRAMEWORKS for each in sources
     )
+
+
+def is_of_another_torch(path: str) -> bool:
+    """Whether a file is of a package that is called `torch` and is not PyTorch, which comes with its C++ as ``_C``."""
+    parts = os.path.dirname(path).split(os.sep)
+    package = os.sep.join(parts[: parts.index("torch") + 1]) if "torch" in parts else ""
+    if not package or not os.path.isfile(os.path.join(package, "__init__.py")):
+        return False
+    return not any(os.path.exists(os.path.join(package, each)) for each in _OF_PYTORCH)
 
 
 class _Search:

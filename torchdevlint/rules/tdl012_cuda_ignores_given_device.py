@@ -10,8 +10,7 @@ Likewise a call that leaves `device="cuda"` or a switch such as `use_cuda=True` 
 which decides the others, and a `torch.cuda.Stream()` beside moves to `self.device`.
 
 Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a device that is told from
-outside, and a buffer as large as an argument, of its dtype, or in one foreign kernel with it. Where another function
-combines them, the finding names what brings the two together.
+outside, and a buffer as large as an argument, of its dtype, or in one foreign kernel with it.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere

@@ -55,7 +55,7 @@ _READS_NOTHING = frozenset(
 """
 _PASSES_ON = (
     "numpy.random.", "scipy.optimize.", "scipy.integrate.",
-    "sklearn.model_selection.train_test_split", "sklearn.utils.shuffle", "sklearn.utils.resample",
+    "sklearn.model_selection.train_test_split", "sklearn.utils.shuffle", "sklearn.utils.resample", "pandas.concat",
 )  # fmt: skip
 """What takes sizes, gives what it gets to functions of the caller, or takes rows of it by an index, as
 `train_test_split` of scikit-learn 1.9.1 did where it was executed; the other two do so by the same helper."""

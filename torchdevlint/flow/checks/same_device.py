@@ -25,7 +25,53 @@ def says_more(frame: Frame, node: ast.Call, text: str, shown_at: ast.AST) -> boo
     scope = frame.function or frame.machine.tree
     if _is_bound_later(frame, scope, node, text) or _is_bound_between(scope, node, text, shown_at):
         return False
+    if _is_chosen_alike(scope, frame.machine.tree, node, text):
+        return False
     return not is_of_literal(scope, frame.owner, text)
+
+
+def _is_chosen_alike(scope: ast.AST, tree: ast.AST, node: ast.Call, text: str) -> bool:
+    """Whether the arm around a place is taken where the device was chosen as ``"cuda"``, by the same question.
+
+    ``device = "cpu" if args.cpu else "cuda"``, and ``else: model.cuda()`` of ``if args.cpu:``.
+    """
+    values = values_by_path(scope).get(text) or values_by_path(tree).get(text) or ()
+    chosen = _choice(values[0]) if len(values) == 1 else None
+    if chosen is None:
+        return False
+    asked, holds = _question(chosen.test)
+    on_cuda = {outcome for outcome, arm in ((True, chosen.body), (False, chosen.orelse)) if _is_current(arm)}
+    for each in nodes_in(scope, ast.If):
+        question, positive = _question(each.test)
+        arms = [
+            taken
+            for taken, arm in ((True, each.body), (False, each.orelse))
+            if any(is_inside(node, one) for one in arm)
+        ]
+        if question == asked and arms and on_cuda == {(arms[0] is positive) is holds}:
+            return True
+    return False
+
+
+def _choice(value: ast.expr) -> ast.IfExp | None:
+    """The conditional expression of a device, or of the name that `torch.device` gets."""
+    if isinstance(value, ast.Call) and len(value.args) == 1 and (dotted_path(value.func) or "").endswith("device"):
+        value = value.args[0]
+    return value if isinstance(value, ast.IfExp) else None
+
+
+def _question(test: ast.expr) -> tuple[str, bool]:
+    """A test without what denies it, and whether it is asked as it stands."""
+    positive = True
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, positive = test.operand, not positive
+    return ast.dump(test), positive
+
+
+def _is_current(arm: ast.expr) -> bool:
+    """Whether an arm is ``"cuda"``, the current GPU."""
+    inner = arm.args[0] if isinstance(arm, ast.Call) and len(arm.args) == 1 else arm
+    return isinstance(inner, ast.Constant) and inner.value == "cuda"
 
 
 def _is_bound_later(frame: Frame, scope: ast.AST, node: ast.Call, text: str) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 
 from torchdevlint.flow.checks.file_names import scopes_of
 from torchdevlint.flow.checks.saved_names import values_in
-from torchdevlint.flow.checks.written_before import is_written_around
+from torchdevlint.flow.checks.written_before import is_written_around, writes_what_is_read
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.call_sites import argument_of, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope
@@ -21,6 +21,7 @@ from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import is_below, nodes_in
 
+_MOST_FILES = 40
 _SAVING = regex(r"(?i)early_?stop|check_?point|saver")
 
 
@@ -33,7 +34,7 @@ def is_written_by_this_run(own: ModuleFile, project: Project, load: ast.Call) ->
         return True
     if not load.args:
         return False
-    if _reads_what_callers_wrote(own, project, load):
+    if _reads_what_callers_wrote(own, project, load) or _reads_what_its_object_wrote(own, project, load):
         return True
     saving = Ways(project, _saves, loosely=True)
     call = _giving(scopes_of(own.tree, load)[0], load.args[0])
@@ -56,6 +57,39 @@ def _reads_what_callers_wrote(own: ModuleFile, project: Project, load: ast.Call)
     calls = [each.call for each in own_call_sites(own.tree, function)]
     given = [(each, argument_of(each, function, path.id, is_bound=False)) for each in calls]
     return bool(given) and all(to is not None and _is_saved_before(own, project, each, to) for each, to in given)
+
+
+def _reads_what_its_object_wrote(own: ModuleFile, project: Project, load: ast.Call) -> bool:
+    """Whether only methods of its class call the one that reads, each after the object may have saved: ``fit``."""
+    method = scopes_of(own.tree, load)[0]
+    owner = next((each for each in nodes_in(own.tree, ast.ClassDef) if method in each.body), None)
+    if not isinstance(method, ast.FunctionDef) or owner is None or not _is_called_by_its_class(own, project, method):
+        return False
+    calls = [each for each in nodes_in(owner, ast.Call) if dotted_path(each.func) == f"self.{method.name}"]
+    writes = Ways(project, partial(writes_what_is_read, own.path, own.tree, load), loosely=True)
+    return bool(calls) and all(writes.is_so_within(own, each) for each in calls)
+
+
+def _is_called_by_its_class(own: ModuleFile, project: Project, method: ast.FunctionDef) -> bool:
+    """Whether all that say the name of a method are methods of classes that define one of that name themselves."""
+    paths = project.saying((method.name,))
+    if paths is None or len(paths) > _MOST_FILES:
+        return False
+    modules = [own, *(module for path in paths if (module := project.library.get(path)) is not None)]
+    for module in modules:
+        project.used(module.path, "", module)
+        said = [each for each in nodes_in(module.tree, ast.Attribute) if each.attr == method.name]
+        said += [each for each in nodes_in(module.tree, ast.Name) if each.id == method.name]  # type: ignore[misc]
+        own_calls = (
+            each
+            for owner in nodes_in(module.tree, ast.ClassDef)
+            if any(getattr(one, "name", "") == method.name for one in owner.body)
+            for each in nodes_in(owner, ast.Attribute)
+            if dotted_path(each) == f"self.{method.name}"
+        )
+        if not frozenset(said) <= frozenset(own_calls):
+            return False
+    return True
 
 
 def _is_saved_before(own: ModuleFile, project: Project, call: ast.Call, path: ast.expr) -> bool:

@@ -87,7 +87,7 @@ def decides(frame: Frame, test: ast.expr, state: State) -> bool:
         return decides(frame, test.operand, state)
     if isinstance(test, ast.Name):
         return test.id in state.env and (frame.function is not None or frame.loop_round > 0)
-    return not isinstance(test, ast.Constant)
+    return True
 
 
 def outcome_of(frame: Frame, test: ast.expr, value: Value, state: State) -> bool | None:

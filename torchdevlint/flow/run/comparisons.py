@@ -43,6 +43,8 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if isinstance(symbol, (ast.Is, ast.IsNot)):
         return _identity(left, right, isinstance(symbol, ast.IsNot))
     if isinstance(left, Dev) or isinstance(right, Dev):
+        if _is_of_other_text(node, left, right):
+            return Const(isinstance(symbol, ast.NotEq))
         return device_test(_of_accelerator(left), _of_accelerator(right), isinstance(symbol, (ast.NotEq, ast.NotIn)))
     if isinstance(symbol, (ast.In, ast.NotIn)):
         return _membership(left, right, isinstance(symbol, ast.NotIn))
@@ -111,6 +113,17 @@ def device_test(one: Value, other: Value, negated: bool) -> Value:
     if name == "cpu":
         return Guard(negated)
     return Guard(not negated) if name.startswith(("cuda", "gpu")) else UNKNOWN
+
+
+def _is_of_other_text(node: ast.Compare, left: Value, right: Value) -> bool:
+    """``device == "cuda"`` where that is ``"cuda:0"``: neither a string nor a `torch.device` is equal to it.
+
+    Executed with torch 2.13, where no `torch.device` is equal to any string. ``device.type`` may be.
+    """
+    asked = _of_accelerator(left)
+    whole = isinstance(node.left, (ast.Name, ast.Attribute)) and getattr(node.left, "attr", "") != "type"
+    numbered = isinstance(asked, Dev) and not asked.number and asked.device.index is not None
+    return whole and numbered and right == Const("cuda") and isinstance(node.ops[0], (ast.Eq, ast.NotEq))
 
 
 def _of_accelerator(value: Value) -> Value:

@@ -16,12 +16,24 @@ from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import distribute, is_number, only, settle
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, under_each
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import AT_LEAST_1, NONE, UNKNOWN, Choice, Dev, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    NONE,
+    UNKNOWN,
+    Choice,
+    Const,
+    Dev,
+    Seq,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
 from torchdevlint.source.nodes import nodes_in
 
 
@@ -48,10 +60,16 @@ def call_factory(frame: Frame, state: State, node: ast.Call, name: str, argument
 
 
 def factory_device(frame: Frame, state: State, arguments: Arguments, follows_default: bool = True) -> Device:
-    """Where a factory puts its result: ``device=``, an enclosing ``with torch.device(..)``, or the default."""
+    """Where a factory puts its result: ``device=``, an enclosing ``with torch.device(..)``, or the default.
+
+    Pinned memory is that of the host: https://docs.pytorch.org/docs/stable/generated/torch.empty.html.
+    """
     given = arguments.keywords.get("device")
     if given is not None:
         return as_device(frame, *given)
+    pinned = arguments.keywords.get("pin_memory")
+    if pinned is not None and pinned[1] != Const(False):
+        return CPU
     if arguments.double_starred or "out" in arguments.keywords:
         return TOP
     if not follows_default:

@@ -6,6 +6,7 @@ It is the argument itself, or a name of a function that does nothing else with i
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
@@ -33,8 +34,13 @@ def feeds_one_module(tree: ast.Module, load: ast.Call) -> bool:
     if function is None:
         return False
     uses = _uses(function).get(name, [])
-    times = sum(dotted_path(each.targets[0]) == name for each in assignments_in(function))
-    return 0 < len(uses) <= times and all(each in fed for each in uses)
+    return 0 < len(uses) <= _times_bound(function)[name] and all(each in fed for each in uses)
+
+
+@once_a_node
+def _times_bound(function: ast.AST) -> Counter[str | None]:
+    """How often a function assigns to each name."""
+    return Counter(dotted_path(each.targets[0]) for each in assignments_in(function))
 
 
 @once_a_node
@@ -90,6 +96,7 @@ def _of_others(function: ast.AST) -> set[str]:
     return {name for names in outer for name in names}
 
 
+@once_a_node
 def _uses(function: ast.AST) -> dict[str, list[ast.AST]]:
     """Where each name is read in a function: the name itself, or the part of it that is taken out there.
 
