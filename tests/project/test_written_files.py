@@ -315,3 +315,53 @@ def test_a_method_that_others_call_reads_what_they_have(tmp_path: Path) -> None:
     main = RUNS.replace("        trainer.run([torch.ones(3)])\n    else", "        trainer.load_model()\n    else")
     root = application(tmp_path, helper=ASKING, main=main, trainer=TRAINER, other=TRAINER.replace("best.pt", "o.pt"))
     assert found(root) == ["other.py:TDL201", "trainer.py:TDL201"]
+
+
+KEEPER = """
+import torch
+
+class Keeper:
+    def __init__(self, path="best.pt"):
+        self.path, self.best = path, 9.0
+
+    def __call__(self, loss, net):
+        if loss < self.best:
+            self.best = loss
+            torch.save(net.state_dict(), self.path)
+
+    def restore(self, net):
+        net.load_state_dict(torch.load(self.path))
+"""
+FITS = """
+import torch
+from helper import place
+from keeper import Keeper
+
+def fit(net, loader, keeper):
+    for x in loader:
+        keeper(net(x.to(place())).sum().item(), net)
+    keeper.restore(net)
+    return net
+
+if __name__ == "__main__":
+    fit(torch.nn.Linear(3, 3).to(place()), [torch.ones(3)], Keeper())
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "is_found"),
+    [
+        ("fits", "", "", False),
+        ("fits", "    for x in", "    keeper.restore(net)\n    for x in", True),
+        ("fits", "    keeper.restore(net)\n    return", "    Keeper('other.pt').restore(net)\n    return", True),
+        ("fits", "    return net\n", "    return net\n\ndef shown(net, keeper):\n    keeper.restore(net)\n", True),
+        ("keeper", "torch.save(net.state_dict(), self.path)", "torch.save(net.state_dict(), 'last.pt')", True),
+    ],
+    ids=["called", "before it is called", "another object", "in another function", "another file"],
+)
+def test_an_object_is_asked_for_what_it_was_called_to_save(
+    tmp_path: Path, file: str, old: str, new: str, is_found: bool
+) -> None:
+    texts = {"fits": FITS, "keeper": KEEPER}
+    texts[file] = texts[file].replace(old, new) if old else texts[file]
+    assert found(application(tmp_path, helper=ASKING, **texts)) == (["keeper.py:TDL201"] if is_found else [])

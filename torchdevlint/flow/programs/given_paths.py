@@ -60,36 +60,80 @@ def _reads_what_callers_wrote(own: ModuleFile, project: Project, load: ast.Call)
 
 
 def _reads_what_its_object_wrote(own: ModuleFile, project: Project, load: ast.Call) -> bool:
-    """Whether only methods of its class call the one that reads, each after the object may have saved: ``fit``."""
+    """Whether all that call the method which reads have called what saves there before: ``stopping(loss, net)``.
+
+    They are methods of the class itself, such as ``fit``, or have the object at hand.
+    """
     method = scopes_of(own.tree, load)[0]
     owner = next((each for each in nodes_in(own.tree, ast.ClassDef) if method in each.body), None)
-    if not isinstance(method, ast.FunctionDef) or owner is None or not _is_called_by_its_class(own, project, method):
+    if not isinstance(method, ast.FunctionDef) or owner is None:
         return False
+    modules = _saying(own, project, method.name)
+    if not modules:
+        return False
+    said = [(module, each) for module in modules for each in _naming(module.tree, method.name)]
+    others = [each for each in said if each[1] not in _of_own_methods(each[0].tree, method.name)]
     calls = [each for each in nodes_in(owner, ast.Call) if dotted_path(each.func) == f"self.{method.name}"]
     writes = Ways(project, partial(writes_what_is_read, own.path, own.tree, load), loosely=True)
-    return bool(calls) and all(writes.is_so_within(own, each) for each in calls)
+    savers = _savers(owner, load.args[0])
+    return (
+        bool(calls or others)
+        and all(writes.is_so_within(own, each) for each in calls)
+        and all(_is_saved_by_object(module.tree, each, savers) for module, each in others)
+    )
 
 
-def _is_called_by_its_class(own: ModuleFile, project: Project, method: ast.FunctionDef) -> bool:
-    """Whether all that say the name of a method are methods of classes that define one of that name themselves."""
-    paths = project.saying((method.name,))
-    if paths is None or len(paths) > _MOST_FILES:
+def _saying(own: ModuleFile, project: Project, name: str) -> list[ModuleFile]:
+    """The files of a project that have a name; nothing where there are too many, or one cannot be read."""
+    paths = project.saying((name,))
+    found = [own]
+    for path in paths or ():
+        module = project.library.get(path)
+        project.used(path, "", module)
+        if module is None:
+            return []
+        found.append(module)
+    return [] if paths is None or len(found) > _MOST_FILES else found
+
+
+def _naming(tree: ast.Module, name: str) -> list[ast.expr]:
+    attributes: list[ast.expr] = [each for each in nodes_in(tree, ast.Attribute) if each.attr == name]
+    return attributes + [each for each in nodes_in(tree, ast.Name) if each.id == name]
+
+
+def _of_own_methods(tree: ast.Module, name: str) -> frozenset[ast.AST]:
+    """What methods say of a method with that name that their class defines itself."""
+    owners = (
+        each for each in nodes_in(tree, ast.ClassDef) if any(getattr(one, "name", "") == name for one in each.body)
+    )
+    return frozenset(
+        each for owner in owners for each in nodes_in(owner, ast.Attribute) if dotted_path(each) == f"self.{name}"
+    )
+
+
+def _savers(owner: ast.ClassDef, path: ast.expr) -> frozenset[str]:
+    """What an object is called by, behind its name, to save to an attribute of its own: "" is `__call__`."""
+    told = ast.dump(path)
+    saving = {
+        method.name
+        for method in owner.body
+        if isinstance(method, ast.FunctionDef)
+        for each in nodes_in(method, ast.Call)
+        if dotted_path(each.func) == "torch.save" and len(each.args) > 1 and ast.dump(each.args[1]) == told
+    }
+    held = (dotted_path(path) or "").startswith("self.")
+    return frozenset("" if each == "__call__" else f".{each}" for each in saving) if held else frozenset()
+
+
+def _is_saved_by_object(tree: ast.Module, read: ast.expr, savers: frozenset[str]) -> bool:
+    """Whether the object of ``stopping.restore(net)`` was called to save before, in the same function."""
+    holder = dotted_path(read.value) if isinstance(read, ast.Attribute) else None
+    call = next((each for each in nodes_in(tree, ast.Call) if each.func is read), None)
+    if holder is None or call is None:
         return False
-    modules = [own, *(module for path in paths if (module := project.library.get(path)) is not None)]
-    for module in modules:
-        project.used(module.path, "", module)
-        said = [each for each in nodes_in(module.tree, ast.Attribute) if each.attr == method.name]
-        said += [each for each in nodes_in(module.tree, ast.Name) if each.id == method.name]  # type: ignore[misc]
-        own_calls = (
-            each
-            for owner in nodes_in(module.tree, ast.ClassDef)
-            if any(getattr(one, "name", "") == method.name for one in owner.body)
-            for each in nodes_in(owner, ast.Attribute)
-            if dotted_path(each) == f"self.{method.name}"
-        )
-        if not frozenset(said) <= frozenset(own_calls):
-            return False
-    return True
+    around = scopes_of(tree, call)[0]
+    before = (each for each in nodes_in(around, ast.Call) if each.lineno <= call.lineno and each is not call)
+    return any(dotted_path(each.func) == f"{holder}{saver}" for each in before for saver in savers)
 
 
 def _is_saved_before(own: ModuleFile, project: Project, call: ast.Call, path: ast.expr) -> bool:
