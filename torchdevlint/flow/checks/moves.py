@@ -17,7 +17,7 @@ from torchdevlint.flow.kinds.model_inputs import holds_graphs
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import evaluate_arguments
 from torchdevlint.flow.run.moves import method_device, to_device
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.uses import Uses, bindings_in, uses_in
 from torchdevlint.flow.state.devices import LOADER, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import alternatives, element_of, is_module
@@ -46,7 +46,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
     method, receiver = call.func.attr, call.func.value
     if method in ("to", "type") and not call.args and not call.keywords:
         return
-    if frame.machine.muted or not _has_a_name(frame, receiver, state):
+    if frame.machine.muted or not _has_a_name(frame, receiver, state) or _is_written_in_place(receiver):
         return
     evidence = tensor_evidence(frame, receiver, state)
     evidence = made_anew.told_by_method(frame, call, state) if evidence is None else evidence
@@ -86,6 +86,12 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
             target is not None and _is_on_named_gpu(frame, receiver, target, state),
         ),
     )
+
+
+def _is_written_in_place(receiver: ast.expr) -> bool:
+    """``self.fc.weight.data.copy_(table).to(device)``: the statement is there for what it writes."""
+    name = last_name(receiver.func) if isinstance(receiver, ast.Call) else ""
+    return name.endswith("_") and not name.startswith("_")
 
 
 def _can_be_assigned(frame: Frame, node: ast.Expr, receiver: ast.expr, state: State) -> bool:
