@@ -8,7 +8,7 @@ from itertools import chain
 
 from msgspec import Struct
 
-from torchdevlint.flow.checks.same_device import says_more
+from torchdevlint.flow.checks.same_device import choice_of, says_more
 from torchdevlint.flow.kinds import known_devices
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import names_a_device
@@ -307,11 +307,8 @@ def _bound_in(body: list[ast.stmt]) -> dict[str, ast.expr]:
 
 def _is_choice(node: ast.expr) -> bool:
     """Whether an expression is CUDA on one side of a test and the CPU on the other."""
-    if isinstance(node, ast.Call) and len(node.args) == 1 and (dotted_path(node.func) or "").endswith("device"):
-        node = node.args[0]
-    if not isinstance(node, ast.IfExp):
-        return False
-    return _are_two_sides(node.body, node.orelse)
+    choice = choice_of(node)
+    return choice is not None and _are_two_sides(choice.body, choice.orelse)
 
 
 def _are_two_sides(one_side: ast.expr, other_side: ast.expr) -> bool:

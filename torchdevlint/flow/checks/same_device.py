@@ -36,7 +36,7 @@ def _is_chosen_alike(scope: ast.AST, tree: ast.AST, node: ast.Call, text: str) -
     ``device = "cpu" if args.cpu else "cuda"``, and ``else: model.cuda()`` of ``if args.cpu:``.
     """
     values = values_by_path(scope).get(text) or values_by_path(tree).get(text) or ()
-    chosen = _choice(values[0]) if len(values) == 1 else None
+    chosen = choice_of(values[0]) if len(values) == 1 else None
     if chosen is None:
         return False
     asked, holds = _question(chosen.test)
@@ -53,7 +53,7 @@ def _is_chosen_alike(scope: ast.AST, tree: ast.AST, node: ast.Call, text: str) -
     return False
 
 
-def _choice(value: ast.expr) -> ast.IfExp | None:
+def choice_of(value: ast.expr) -> ast.IfExp | None:
     """The conditional expression of a device, or of the name that `torch.device` gets."""
     if isinstance(value, ast.Call) and len(value.args) == 1 and (dotted_path(value.func) or "").endswith("device"):
         value = value.args[0]
