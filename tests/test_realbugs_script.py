@@ -109,6 +109,18 @@ def test_a_hit_lies_near_a_labelled_line(place: Workplace, line: int, text: str,
     assert bool(place.stored()["found"]) is found
 
 
+def test_each_version_of_a_record_is_a_project_of_its_own(place: Workplace) -> None:
+    """A linter that is silent where it sees more than one file."""
+    place.bug("a", BAD_LINE_2, QUIET, [2])
+    place.bug("b", BAD_LINE_2, BAD_LINE_2, [2])
+    place.linter_is(
+        FAKE_LINTER.replace("print(json", 'rows = rows * (len([*pathlib.Path().rglob("*.py")]) == 1)\nprint(json')
+    )
+    place.run("update")
+    assert place.stored()["found"] == ["a", "b"]
+    assert place.stored()["noise"] == {"b": 1}
+
+
 def test_quiet_counts_the_reports_of_the_code_in_the_file(place: Workplace) -> None:
     place.bug("moved", BAD_LINE_2, BAD_LINE_2.replace("pass\nload", "pass\n\nload"), [2])
     place.bug("fewer", BAD_LINE_2 + BAD_LINE_2, BAD_LINE_2 + QUIET, [2])
@@ -237,7 +249,7 @@ def test_a_record_that_is_left_out_is_not_scored_but_shown(place: Workplace) -> 
     assert "misses" not in text
 
 
-def test_sets_are_linted_together_and_each_has_its_own_results_and_reasons(place: Workplace) -> None:
+def test_each_set_has_its_own_results_and_reasons(place: Workplace) -> None:
     place.bug("a", BAD_LINE_2, QUIET, [2])
     one, other = place.data, place.root / "other"
     other.mkdir()

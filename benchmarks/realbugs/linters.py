@@ -1,16 +1,20 @@
 """The linters that are scored: how each is started on a folder, and its report as `Finding`.
 
-Each lints all files in one run; what it says of a file does not depend on the others.
+What torchdevlint says of a file depends on the project around it, so each version of a record is linted as a project of
+its own, in its folder: whether anything of another record calls a function must not decide. The peers know no project,
+and lint all files in one run.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -67,24 +71,37 @@ class Run:
 class _Tool:
     """A linter on its command line: arguments after the command, and how its output is read.
 
-    All of them exit with 0 or 1, whether they found something or not.
+    All of them exit with 0 or 1, whether they found something or not. `read` is given the folder of the run as well,
+    from that of all files; `by_project` says that there is a run for each version of a record.
     """
 
     arguments: tuple[str, ...]
-    read: Callable[[str], list[Finding]]
+    read: Callable[[str, str], list[Finding]]
+    by_project: bool = False
 
 
 def run(name: str, command: Sequence[str], files: Path) -> Run:
     """Lint everything under `files` with linter `name`, which `command` starts."""
     tool = _TOOLS[name]
-    done = measured.run([*command, *tool.arguments], cwd=files, extra_env={"PYTHONHASHSEED": "0"})
+    folders = sorted(filter(Path.is_dir, files.glob("*/*"))) if tool.by_project else [files]
+    start = time.perf_counter()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = list(pool.map(lambda folder: _run(name, command, files, folder), folders))
+    wall = time.perf_counter() - start
+    findings = tuple(finding for found, _ in runs for finding in found)
+    return Run(name, _version(name, command), findings, wall, sum(cpu for _, cpu in runs))
+
+
+def _run(name: str, command: Sequence[str], files: Path, folder: Path) -> tuple[list[Finding], float]:
+    """What a linter says of one folder, and its seconds of CPU."""
+    tool = _TOOLS[name]
+    done = measured.run([*command, *tool.arguments], cwd=folder, extra_env={"PYTHONHASHSEED": "0"})
     if done.returncode not in (0, 1) or "Traceback" in done.stderr:
         raise CorpusError(f"{name} ended with {done.returncode}: {done.stderr.strip()[-1000:]}")
     try:
-        findings = tool.read(done.stdout)
+        return tool.read(done.stdout, folder.relative_to(files).as_posix()), done.cpu
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CorpusError(f"{name} wrote something unexpected: {error!r}") from error
-    return Run(name, _version(name, command), tuple(findings), done.wall, done.cpu)
 
 
 def grep(files: Path) -> Run:
@@ -113,9 +130,11 @@ def _finding(path: str, code: str, spans: Sequence[tuple[int, int]]) -> Finding:
     return Finding(record, kind, code, tuple(spans))
 
 
-def _read_ours(output: str) -> list[Finding]:
-    items = json.loads(output)
-    return [replace(_finding(each["filename"], each["code"], spans_of(each)), lines=_lines(each)) for each in items]
+def _read_ours(output: str, folder: str) -> list[Finding]:
+    return [
+        replace(_finding(posixpath.join(folder, each["filename"]), each["code"], spans_of(each)), lines=_lines(each))
+        for each in json.loads(output)
+    ]
 
 
 def _lines(item: Mapping[str, Any]) -> int:
@@ -135,21 +154,21 @@ def _span(place: Mapping[str, Any]) -> tuple[int, int]:
     return place["location"]["row"], (place.get("end_location") or place["location"])["row"]
 
 
-def _read_torchfix(output: str) -> list[Finding]:
+def _read_torchfix(output: str, folder: str) -> list[Finding]:
     """Its ``path:row:column: code message`` lines; the differences that it also prints are passed over."""
     lines = re.findall(r"^([^\s:]+):(\d+):\d+: (TOR\d+) ", output, re.MULTILINE)
-    return [_finding(path, code, [(int(row), int(row))]) for path, row, code in lines]
+    return [_finding(posixpath.join(folder, path), code, [(int(row), int(row))]) for path, row, code in lines]
 
 
-def _read_preflight(output: str) -> list[Finding]:
+def _read_preflight(output: str, folder: str) -> list[Finding]:
     return [
-        _finding(item["path"], item["code"], [(item["line"], item["end_line"] or item["line"])])
+        _finding(posixpath.join(folder, item["path"]), item["code"], [(item["line"], item["end_line"] or item["line"])])
         for item in json.loads(output)["diagnostics"]
     ]
 
 
 _TOOLS = {
-    OURS: _Tool(("check", "--output-format", "json", "--isolated", "--no-cache", "."), _read_ours),
+    OURS: _Tool(("check", "--output-format", "json", "--isolated", "--no-cache", "--jobs", "1", "."), _read_ours, True),
     "torchfix": _Tool(("--select", "ALL", "."), _read_torchfix),
     "torch-preflight": _Tool(("check", "--format", "json", "."), _read_preflight),
 }

@@ -175,7 +175,7 @@ def executed(options: argparse.Namespace) -> int:
     bugs = {bug.id: bug for wanted in _sets(options).values() for bug in wanted.bugs}
     scores = [one for data in _sets(options) for one in scores_of.load(data) if one.linter == linters.OURS]
     checked = {bug for one in scores for bug in one.quiet}
-    rows = executed_of.load(options.results)
+    rows = [row for row in executed_of.load(options.results) if row.id in bugs]
     texts = {options.page: executed_of.render(rows, bugs, checked), options.readme: executed_of.sentence(rows, checked)}
     if options.check:
         command = "python benchmarks/realbugs/run.py executed"
