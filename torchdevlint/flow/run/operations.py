@@ -266,7 +266,7 @@ def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, positi
     if value.opaque:
         parts = [each for _, each in _index_parts(node.slice, position)]
         return loaders.item_of_batch(frame, state, node, value, parts)
-    ndim = AT_LEAST_1 if masked else _indexed_ndim(value.ndim, node.slice, position)
+    ndim = AT_LEAST_1 if masked else _indexed_ndim(frame, value.ndim, node.slice, position)
     return Tensor(value.device, ndim, value.creations, value.steps)
 
 
@@ -285,7 +285,7 @@ def _has_slices(node: ast.expr) -> bool:
     return any(isinstance(each, ast.Slice) for each in (node.elts if isinstance(node, ast.Tuple) else [node]))
 
 
-def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | None:
+def _indexed_ndim(frame: Frame, ndim: int | None, node: ast.expr, position: Value) -> int | None:
     parts = [value for _, value in _index_parts(node, position)]
     nodes = node.elts if isinstance(node, ast.Tuple) else [node]
     slices = sum(isinstance(each, ast.Slice) for each in nodes)
@@ -294,19 +294,22 @@ def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | No
         return ndim
     if ndim is None or ndim < 0 or len(parts) != len(nodes):
         return AT_LEAST_1 if slices or added else None
-    removed = 0
-    for each_node, each in zip(nodes, parts, strict=True):
-        if isinstance(each_node, ast.Slice) or (isinstance(each_node, ast.Constant) and each_node.value is None):
-            continue
-        if isinstance(each_node, ast.Constant) and each_node.value is Ellipsis:
-            continue
-        if is_number(each):
-            removed += 1
-        elif isinstance(each, Tensor) and each.ndim and each.ndim > 0:
-            return AT_LEAST_1
-        else:
-            return AT_LEAST_1 if slices or added else None
-    return max(ndim - removed, 0) + added
+    taken = [each for at, each in zip(nodes, parts, strict=True) if not _keeps_dimensions(at)]
+    if all(is_number(each) for each in taken):
+        return max(ndim - len(taken), 0) + added
+    if slices or added or any(isinstance(each, Tensor) and each.ndim and each.ndim > 0 for each in taken):
+        return AT_LEAST_1
+    one_each = isinstance(node, ast.Tuple) or isinstance(taken[0], Tensor) or _is_given_to_forward(frame, taken[0])
+    return AT_LEAST_1 if one_each and ndim > len(taken) else None
+
+
+def _keeps_dimensions(index: ast.expr) -> bool:
+    return isinstance(index, ast.Slice) or (isinstance(index, ast.Constant) and index.value in (None, Ellipsis))
+
+
+def _is_given_to_forward(frame: Frame, value: Value) -> bool:
+    """Whether it is an argument of ``forward``, which is a tensor or a number: any other index may be a tuple."""
+    return frame.context == "forward" and isinstance(value, Unknown) and value.given is not None
 
 
 def assign_index(
