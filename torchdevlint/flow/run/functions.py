@@ -81,6 +81,7 @@ def run_function(
         without,
         touched is not None,
         machine.muted > 0,
+        machine.unseen > 0,
         machine.in_child,
     )
     outcome = machine.memo.get(signature)

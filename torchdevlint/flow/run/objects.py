@@ -19,6 +19,7 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin,
 from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import alternatives, blurred, distribute, join
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.others import is_elsewhere
 from torchdevlint.flow.state.records import of_itself
 from torchdevlint.flow.state.tensors import at, sites_in
 from torchdevlint.flow.state.values import (
@@ -104,10 +105,13 @@ def _evaluate(frame: Frame, methods: Iterable[ast.AST], info: ClassInfo, concret
         receiver = self_of(concrete)
         function = bind(info, method, receiver)  # type: ignore[arg-type]
         kind = _entry_kind(function.qualname, info)
+        unseen = is_elsewhere(function)
         machine.muted += 1
+        machine.unseen += unseen
         try:
             machine.enter(machine, function, Entry(kind, function.qualname, concrete))
         finally:
+            machine.unseen -= unseen
             machine.muted -= 1
 
 

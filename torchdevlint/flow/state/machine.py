@@ -143,6 +143,8 @@ class Machine:
         self.default_changed = False
         self.muted = 0
         """Above 0, nothing is recorded."""
+        self.unseen = 0
+        """Above 0, nobody is told what happens either: another file is run for what a name or an attribute holds."""
         self.in_child = False
         """What is run is run in another process: what touches CUDA is what that process cannot do, if it was forked."""
         self.entry_owner: ClassInfo | None = None
@@ -190,6 +192,8 @@ class Machine:
 
     def emit(self, event: object) -> None:
         """Tell those who look on at events of this kind that something happens (see `torchdevlint.flow.events`)."""
+        if self.unseen:
+            return
         observers = self._observers.get(type(event))
         if observers is None:
             observers = self._observers[type(event)] = self._looking_on(type(event))
@@ -232,7 +236,9 @@ class Machine:
         closure = Closure((names,))
         frame = Frame(self, Entry("module", ""), closure, "", names=names, context="module")
         state = State(names)
+        unseen = not self.sets_visible_devices  # else it is asked what touches CUDA
         self.muted += 1
+        self.unseen += unseen
         around = self.reading.enter(closure)
         try:
             for statement in statements:
@@ -242,6 +248,7 @@ class Machine:
                 state.env = names
         finally:
             self.reading.leave(around)
+            self.unseen -= unseen
             self.muted -= 1
         return state.touched
 
