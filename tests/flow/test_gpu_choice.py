@@ -23,6 +23,8 @@ MOVES_IF_AVAILABLE = "if torch.cuda.is_available():\n    model = model.cuda()\n"
         ("class C:\n    lr = 1\n    DEVICE = 'cuda:1'\n\n\nx.to(C.DEVICE)", ""),
         ("dist.init_process_group('nccl')", "processes is_current_gpu takes_current_gpu"),
         ("x = x.to(\n    'cpu'\n)", "is_current_gpu takes_current_gpu"),
+        ("d = (torch.device('cuda')\n if x.is_cuda\n else torch.device('cpu'))", "is_current_gpu takes_current_gpu"),
+        ("d = 'cuda' if args.gpu else 'cpu'", "chooses by_option cuda is_current_gpu"),
     ],
 )
 def test_a_text_says_whether_it_chooses_and_which_gpu_is_meant(text: str, said: str) -> None:

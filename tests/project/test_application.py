@@ -421,6 +421,35 @@ def test_a_method_that_nothing_calls(tmp_path: Path) -> None:
     assert "layers.py:TDL014" in found(application(tmp_path, layers=LAYERS, main=main + "    Spare().used(1)\n"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "is_called"),
+    [
+        ("other.py", "used = 3\n\ndef spread(used):\n    return used\n\nspread(used=used)\n", False),
+        ("other.py", "print('used cars')\n", False),
+        ("other.py", "def use(spare):\n    return spare.used\n", True),
+        ("other.py", "def use(spare):\n    return getattr(spare, 'used')\n", True),
+        ("other.py", "import timeit\ntimeit.timeit('spare.used(1)')\n", True),
+        ("other.py", "import layers\n\nclass Left(layers.Spare):\n    forward = layers.Spare.used\n", True),
+        ("README.md", "The used parts\n", False),
+        ("README.md", "Call `spare.used(x)`.\n", True),
+        ("model.yaml", "method: used\n", True),
+    ],
+)
+def test_a_method_is_called_by_an_object(tmp_path: Path, name: str, text: str, is_called: bool) -> None:
+    """A variable, an argument and a word of prose that are called alike are other things."""
+    main = MAIN.replace("import Attention", "import Attention, Spare") + "    print(Spare()(torch.ones(2, 3).cuda()))\n"
+    root = application(tmp_path, layers=LAYERS, main=main)
+    (root / name).write_text(text)
+    tree.forget()
+    assert ("layers.py:TDL014" in found(root)) == is_called
+
+
+def test_a_method_that_its_class_hands_on(tmp_path: Path) -> None:
+    handed = LAYERS + "\n    again = used\n"
+    main = MAIN.replace("import Attention", "import Attention, Spare") + "    print(Spare().again(torch.ones(3)))\n"
+    assert "layers.py:TDL014" in found(application(tmp_path, layers=handed, main=main))
+
+
 CHAIN = """import torch
 
 class Diffusion:

@@ -94,11 +94,53 @@ def test_what_may_be_built_otherwise(tmp_path: Path, old: str, new: str) -> None
         ("README.md", "`from layers import make_left`\n"),
         ("choose.py", "NAME = 'Left'\n"),
         ("plugins.py", "import importlib\nprint(importlib.import_module('layers'))\n"),
+        ("plugins.py", "import importlib, sys\nprint(importlib.import_module(sys.argv[1]))\n"),
+        ("plugins.py", "import importlib, sys\nprint(importlib.import_module('lay' + sys.argv[1]))\n"),
+        ("plugins.py", "import importlib, sys\nprint(importlib.import_module('.' + sys.argv[1], __package__))\n"),
+        ("plugins.py", "from importlib import import_module as load\nprint(load('layers'))\n"),
+        ("plugins.py", "import importlib\nprint(map(importlib.import_module, ['layers']))\n"),
+        ("plugins.py", "import runpy, sys\nrunpy.run_path(sys.argv[1])\n"),
     ],
 )
 def test_what_may_be_found_by_its_name(tmp_path: Path, name: str, text: str) -> None:
     root = application(tmp_path, layers=LAYERS, main=MAIN)
     (root / name).write_text(text)
+    assert found(root) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("plugins.py", "import importlib, sys\nprint(importlib.import_module(f'data.{sys.argv[1]}'))\n"),
+        ("plugins.py", "import importlib\nprint(importlib.import_module('torch.cuda'))\n"),
+        ("names.py", "from layers import Left, make_left\n\n__all__ = ['Left', 'make_left']\n"),
+        ("other.py", "class Left:\n    pass\n\ndef make_left():\n    return Left()\n\nmake_left()\n"),
+        ("using.py", "import layers\nfrom nets import make_left\nprint(make_left(), layers.make())\n"),
+    ],
+)
+def test_what_names_another_thing(tmp_path: Path, name: str, text: str) -> None:
+    """A text that begins otherwise, a list of names for importers, and the same names of another file."""
+    root = application(tmp_path, layers=LAYERS, main=MAIN, nets="def make_left():\n    return 1\n")
+    (root / name).write_text(text)
+    tree.forget()
+    assert found(root) == BOTH[:1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from names import make_left\nprint(make_left())\n",
+        "import layers\nfrom nets import make_left\nprint(make_left(), layers.make_left())\n",
+        "from layers import make_left\nfrom nets import make_left as other\nprint(make_left(), other())\n",
+        "try:\n    from nets import make_left\nexcept OSError:\n    from layers import make_left\nprint(make_left())\n",
+    ],
+    ids=["handed on", "of the module", "of both", "of either"],
+)
+def test_names_that_several_files_define(tmp_path: Path, text: str) -> None:
+    names = "from layers import make_left\n\n__all__ = ['make_left']\n"
+    root = application(tmp_path, layers=LAYERS, main=MAIN, nets="def make_left():\n    return 1\n", names=names)
+    (root / "using.py").write_text(text)
+    tree.forget()
     assert found(root) == BOTH
 
 
@@ -385,17 +427,53 @@ if __name__ == "__main__":
     ("script", "expected"),
     [
         ("torchrun --standalone --nproc_per_node 2 \\\n  main.py\n", []),
-        ("torchrun --nnodes=1 --nproc_per_node 2 main.py\n", ["spread.py:TDL404"]),
+        ("torchrun --nnodes=1 --nproc_per_node 2 main.py\n", []),
+        ("python -m torch.distributed.launch --nnodes 1 main.py --ddp\n", []),
+        ("torchrun --nproc_per_node 2 main.py\n", ["spread.py:TDL404"]),
+        ("torchrun --nnodes=1:4 main.py\n", ["spread.py:TDL404"]),
         ("torchrun --standalone main.py\ntorchrun --nnodes 2 main.py\n", ["spread.py:TDL404"]),
         ("torchrun --standalone other.py\necho main\n", ["spread.py:TDL404"]),
     ],
-    ids=["one machine alone", "one machine as an option", "two machines once", "another program"],
+    ids=["alone", "one", "one, as of old", "not said", "as many as come", "two machines once", "another program"],
 )
 def test_programs_that_are_launched_for_one_machine_alone(tmp_path: Path, script: str, expected: list[str]) -> None:
     root = application(tmp_path, spread=BY_RANK, main=LAUNCHED)
     (root / "run.sh").write_text(script)
     tree.forget()
     assert found(root) == expected
+
+
+WRAPPED = """import torch
+from layers import Used
+
+if __name__ == "__main__":
+    net = torch.nn.DataParallel(Used()).cuda()
+    torch.save(net.state_dict(), "net.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("other.py", "", []),
+        ("other.py", "def restore(net, path):\n    net.load_state_dict(read(path))\n", ["main.py:TDL202"]),
+        ("README.md", "Use `Used.load_from_checkpoint`.\n", ["main.py:TDL202"]),
+    ],
+)
+def test_a_prefix_in_files_that_nothing_reads(tmp_path: Path, name: str, text: str, expected: list[str]) -> None:
+    root = application(tmp_path, layers="import torch\n\nclass Used(torch.nn.Linear):\n    pass\n", main=WRAPPED)
+    (root / name).write_text(text)
+    tree.forget()
+    assert found(root) == expected
+    assert found(root, "TDL202") == ["main.py:TDL202"]
+
+
+def test_a_program_that_counts_the_gpus_of_several_machines_is_for_them(tmp_path: Path) -> None:
+    counting = LAUNCHED + "    print(torch.distributed.get_rank() % torch.cuda.device_count())\n"
+    root = application(tmp_path, spread=BY_RANK, main=counting)
+    (root / "run.sh").write_text("torchrun --nnodes=1 --nproc_per_node 2 main.py\n")
+    tree.forget()
+    assert found(root) == ["spread.py:TDL404"]
 
 
 def test_a_question_for_cuda_leaves_only_another_gpu(tmp_path: Path) -> None:

@@ -29,7 +29,13 @@ from torchdevlint.flow.programs.mentions import Mentions
 from torchdevlint.flow.programs.read_by_host import are_read_by_host
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
-from torchdevlint.flow.scope.meeting import is_launched_alone, meets_on_this_machine, starts_a_group
+from torchdevlint.flow.scope.meeting import (
+    LAUNCHING,
+    counts_machines,
+    is_launched_alone,
+    meets_on_this_machine,
+    starts_a_group,
+)
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.missing import cannot_be_imported
@@ -132,16 +138,20 @@ class Application:
         own = [self._project.path] if self._project is not None and is_program(self._tree) else []
         programs = [(path, self._tree) for path in own] + [(each.path, each.tree) for each in self.importing_programs]
         starting = [each for each in programs if starts_a_group(each[1])]
-        alone = (meets_on_this_machine(tree) or self._is_standalone(path) for path, tree in starting)
+        alone = (meets_on_this_machine(tree) or self._is_standalone(path, tree) for path, tree in starting)
         return bool(starting) and all(alone)
 
-    def _is_standalone(self, program: str) -> bool:
-        """Whether it is written down how a program is launched, and always for one machine alone."""
+    def _is_standalone(self, program: str, tree: ast.Module) -> bool:
+        """Whether it is written down how a program is launched, and always for one machine alone.
+
+        A program that counts the GPUs of several machines is meant for them, whatever number a script says.
+        """
         assert self._project is not None
-        name = PurePath(program)
-        launching = self._project.saying((name.stem, "torchrun"), beside_code=True)
-        texts = [text.text for path in launching or () if (text := self._project.text_of(path)) is not None]
-        return bool(texts) and all(is_launched_alone(each, name.name) for each in texts)
+        name, by_number = PurePath(program), not (counts_machines(tree) or counts_machines(self._tree))
+        said = [self._project.saying((name.stem, each), beside_code=True) for each in LAUNCHING]
+        paths = dict.fromkeys(path for found in said for path in found or ())
+        texts = [text.text for path in paths if (text := self._project.text_of(path)) is not None]
+        return bool(texts) and all(is_launched_alone(each, name.name, by_number) for each in texts)
 
     @cached_property
     def _programs(self) -> list[ast.Module]:
@@ -259,4 +269,3 @@ class Application:
             return None
         texts = (self._project.text_of(path) for path in paths if path not in own)
         return [each for each in texts if each is not None]
-

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from torchdevlint.flow.checks.written_before import writes_what_is_read
-from torchdevlint.flow.facts.checkpoints import CheckpointLoad
+from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.facts.common import Creation, Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.modules import LossNotMoved
@@ -31,25 +31,22 @@ from torchdevlint.flow.programs.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.given_paths import is_written_by_this_run
 from torchdevlint.flow.programs.gpu_choice import gpu_choice
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
-from torchdevlint.flow.programs.leading_names import names_on_the_way
+from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
+from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.moved_results import is_moved_where_called
-from torchdevlint.flow.programs.places import expression_at, first_holding
+from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
-from torchdevlint.flow.programs.unreached import LOADED_BY_NAME
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.cuda_literals import is_of_tensor, names_cuda_alone, needs_cuda, sets_current_gpu
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
-from torchdevlint.project.modules import ModuleFile, bound_by
+from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.packaging import has_users
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_Leading = tuple[ast.expr | None, frozenset[str], list[ModuleFile], list[ModuleFile]]
 
 
 class Home:
@@ -60,7 +57,7 @@ class Home:
         self._project = project
         self._callers = callers
         self._application = application
-        self._led: dict[Span, _Leading] = {}
+        self._leading_to = LeadingTo(tree, callers)
 
     def graded(self, fact: Fact) -> Fact:
         """The fact with what the programs that come to it say of how bad it is."""
@@ -291,20 +288,6 @@ class Home:
         assert self._project is not None
         return Ways(self._project, needs_cuda)
 
-    def _leading_to(self, at: Span) -> _Leading:
-        """What is at a place, the names of the functions that lead there, the programs that do so, and all files."""
-        if at not in self._led:
-            self._led[at] = self._found_leading_to(at)
-        return self._led[at]
-
-    def _found_leading_to(self, at: Span) -> _Leading:
-        place, around = expression_at(self._tree, at), first_holding(self._tree.body, at.row)
-        defines = frozenset(bound_by(around)) if isinstance(around, _DEFINITIONS) else frozenset()
-        if place is None:
-            return None, frozenset(), [], []
-        programs, files = self._callers.programs_for(defines)
-        return place, names_on_the_way(files, place), programs, files
-
     def _is_dead(self, line: int) -> bool:
         """Whether a line is in what no program of a project without other users comes to."""
         return self._has_no_users and self._dead_lines.hold(line, is_seen=self._is_seen)
@@ -339,6 +322,7 @@ _HURTS_NOBODY: dict[type[Fact], Callable[[Home, Any], bool]] = {
     IgnoresGivenDevice: Home._literal_hurts_nobody,
     RankMismatch: Home._rank_hurts_nobody,
     ReadOnHost: lambda home, fact: fact.as_given or home._is_of_tensors_of_the_cpu(fact),
+    WrappedStateDict: lambda home, fact: is_read_by_nobody(fact, home._own(), home._project),
 }
 """What is asked of facts of these kinds, where all programs that come to a place are seen."""
 _OF_MACHINES = (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)

@@ -14,6 +14,7 @@ from itertools import islice
 
 from msgspec import Struct
 
+from torchdevlint.flow.programs.meant_names import meant
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
 from torchdevlint.flow.scope.programs import is_program, leading_to, mentions_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
@@ -190,11 +191,19 @@ class Callers:
             if len(found) > _MOST_ON_THE_WAY:
                 return []
             if before is None or before.names != known:
-                importing = self._importing(file.path) if known else []
-                naming = [*self.parsed(self._naming(importing, known)), *self._handing_all_on(importing, file.path)]
-                new = (each for each in naming if each.path not in found or not known <= found[each.path].names)
-                level += [(each, known) for each in new if not self.ends_at_imports(each)]
+                for each, said in self._leading_on(file, known) if known else ():
+                    is_new = each.path not in found or not said <= found[each.path].names
+                    level += [(each, said)] if is_new and not self.ends_at_imports(each) else []
         return list(found.values())
+
+    def _leading_on(self, home: ModuleFile, names: frozenset[str]) -> Iterator[tuple[ModuleFile, frozenset[str]]]:
+        """The files that import the file `home`, and the `names` of it that each of them may mean."""
+        importing = self._importing(home.path)
+        for each in self._handing_all_on(importing, home.path):
+            yield each, names
+        for each in self.parsed(self._naming(importing, names)):
+            if said := meant(names, home, each, self._asking()):
+                yield each, said
 
     def _handing_all_on(self, files: Iterable[ModuleText], home: str) -> list[ModuleFile]:
         """Those of the files that import all names of the one at `home`, which they need not say.

@@ -14,15 +14,16 @@ from torchdevlint.patterns import regex
 
 _COMMENT = regex(r"#[^\n'\"]*$", re.MULTILINE)
 _CHOOSES_NOTHING = regex(
-    r"\.to\(\s*(?:device\s*=\s*)?(?:torch\.device\(\s*)?['\"]cpu['\"]"
+    r"['\"]cuda['\"]\s*\)?\s*if\s+[\w.]+\.is_cuda\s+else\s+(?:torch\.device\(\s*)?['\"]cpu['\"]"
+    r"|\.to\(\s*(?:device\s*=\s*)?(?:torch\.device\(\s*)?['\"]cpu['\"]"
     r"|map_location\s*=\s*(?:torch\.device\(\s*)?['\"]cpu['\"]"
     r"|\baccelerator\s*=\s*['\"](?:gpu|cuda)['\"]"
     r"|(?:print|assert|log\w*|info|debug)\b[^\n]*is_available"
     r"|[(,]\s*device\s*(?::[^=,()]*)?=\s*(?:torch\.device\(\s*)?['\"]cpu['\"]"
     r"|(?<=\.cpu\(\)\.state_dict\(\))([^\n]*\n\s*)if\b[^\n]*is_available\(\)\s*:\s*[\w.]+\.cuda\("
 )
-"""What brings results back, reads files, makes tensors for the host, tells people, trains on GPUs, goes back to CUDA
-after a model was saved from the CPU, or is a default: programs for CUDA do so too."""
+"""What follows a tensor, brings results back, reads files, makes tensors for the host, tells people, trains on GPUs,
+goes back to CUDA after a model was saved from the CPU, or is a default: programs for CUDA do so too."""
 _OPTIONS = (
     r"\b(?:args?|opts?|options?|cfg|config|conf|FLAGS|params|hparams|settings)(?:\.\w+)*\.device\b|['\"]device['\"]\s*[\]),]"
     r"|['\"]-{1,2}(?![\w-]*per[_-]device)(?!U_)[\w-]*(?:device|cuda|cpu)[\w-]*['\"]"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
 
 from msgspec import Struct
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile, ModuleText
+from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
@@ -24,6 +26,10 @@ _DYNAMIC = LinePattern(
 )
 _ANY = "*"
 _OWN = ""
+_LOADING = ("import_module", "__import__")
+_RUNNING = ("run_module", "run_path", "spec_from_file_location")
+LOADED_BY_NAME = (*_LOADING, *_RUNNING)
+"""How a program comes to a file that no import statement names."""
 _MOST_HOPS = 4
 """How many modules hand all their names on."""
 _READS_CODE = frozenset({"eval", "exec"})
@@ -32,7 +38,10 @@ _FIRST = regex(r"\s*(?:(self\.)|([^\W\d]\w*)(\.[^\W\d]?\w*)?|$)")
 
 
 class LookedUp(Struct, frozen=True):
-    """Names that begin so in a `module` that the file imports by this path; "" is the file itself, "*" any module."""
+    """Names that begin so in a `module` that the file imports by this path; "" is the file itself.
+
+    "*" is any module whose own path of names begins so.
+    """
 
     module: str = _OWN
     beginning: str = ""
@@ -54,9 +63,36 @@ def finds(file: ModuleFile, meant: Meant, project: Project) -> bool:
 
 def _may_mean(file: ModuleFile, asked: LookedUp, meant: Meant, project: Project) -> bool:
     if asked.module == _ANY:
-        return True
+        homes = (project.path,) if isinstance(meant, frozenset) else meant
+        return any(_may_load(file, asked.beginning, each) for each in homes)
     modules = [file] if asked.module == _OWN else list(_modules(file, asked.module, project))
     return any(_binds(each, asked.beginning, meant, project) for each in modules)
+
+
+def may_load(file: ModuleFile, home: str) -> bool:
+    """Whether a file may import the module at `home` by a text that is made when it runs."""
+    loading = (each for each in _looked_up(file.tree) if each.module == _ANY)
+    return _runs_files(file.tree) or any(_may_load(file, each.beginning, home) for each in loading)
+
+
+def _may_load(file: ModuleFile, beginning: str, home: str) -> bool:
+    if beginning.startswith("."):
+        return PurePath(file.path).parent in PurePath(home).parents
+    module = ".".join(PurePath(from_root(home)).with_suffix("").parts)
+    return f".{beginning}" in f".{module}."
+
+
+@once_a_node
+def _runs_files(tree: ast.Module) -> bool:
+    """Whether a file runs others by their paths, or loads them in a way that cannot be followed."""
+    called = {id(each.func) for each in nodes_in(tree, ast.Call)}
+    read = [each for each in (*nodes_in(tree, ast.Name), *nodes_in(tree, ast.Attribute)) if id(each) not in called]
+    if any(last_name(each) in _LOADING for each in read):
+        return True
+    imported = [each for node in nodes_in(tree, ast.ImportFrom) for each in node.names]
+    if any(each.name in _LOADING and each.asname not in (None, each.name) for each in imported):
+        return True
+    return any(last_name(each.func) in _RUNNING for each in nodes_in(tree, ast.Call))
 
 
 def _binds(module: ModuleFile, beginning: str, meant: Meant, project: Project, hops: int = _MOST_HOPS) -> bool:
@@ -128,8 +164,8 @@ def _by_call(call: ast.Call, named: set[str], is_top_level: bool) -> Iterator[Lo
     path = dotted_path(call.func) or ""
     first = call.args[0] if call.args else None
     last = path.rpartition(".")[2]
-    if last in ("import_module", "__import__"):
-        yield LookedUp(_ANY)
+    if last in _LOADING:
+        yield LookedUp(_ANY, (_beginning(first) or "") if first is not None else "")
     elif last == "getmembers" and first is not None:
         yield LookedUp(dotted_path(first) or _ANY)
     elif path in named:

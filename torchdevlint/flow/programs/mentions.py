@@ -12,7 +12,7 @@ from torchdevlint.flow.programs.places import holds
 from torchdevlint.flow.scope.imported_names import is_of_library
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.patterns import regex
-from torchdevlint.project.modules import ModuleText
+from torchdevlint.project.modules import ModuleText, bound_by
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 from torchdevlint.source.notebook import NOTEBOOK
@@ -35,6 +35,9 @@ _OF_LIGHTNING = regex(
 )
 """Methods that Lightning calls, or has."""
 _MOST_FILES = 40
+_WITH_OBJECTS = (".md", ".rst", ".txt", NOTEBOOK)
+_BEFORE = (".", "/", ":")
+"""What stands before a name in a path of names or files."""
 REGISTERS_NOTHING = frozenset(
     "staticmethod classmethod property dataclass dataclasses.dataclass no_grad torch.no_grad torch.jit.script "
     "jit.script torch.inference_mode functools.wraps wraps lru_cache functools.lru_cache cache functools.cache".split()
@@ -68,7 +71,8 @@ class Mentions:
             return False
         if self._project.path.endswith(NOTEBOOK):
             return True  # what a notebook defines is there for its own cells
-        if self._project.saying((node.name,), beside_code=True) != ():
+        beside = self._project.saying((node.name,), beside_code=True)
+        if beside is None or any(self._is_said_beside(path, node) for path in beside):
             return False
         paths = self._project.saying((node.name,))
         if paths is None or len(paths) > _MOST_FILES:
@@ -77,14 +81,22 @@ class Mentions:
         texts = [text for path in paths if (text := self._project.text_of(path)) is not None]
         return not any(self._may_mean_it(each, node, word) for each in texts)
 
+    def _is_said_beside(self, path: str, node: _Definition) -> bool:
+        """Whether what is no code may mean a definition; documents and notebooks write a method with its object."""
+        if node in self._tree.body or not path.endswith(_WITH_OBJECTS):
+            return True
+        text = self._project.text_of(path)
+        return text is None or re.search(rf"[.'\"`]{re.escape(node.name)}\b", text.text) is not None
+
     def _is_said_here(self, node: _Definition) -> bool:
         """Whether the file reads the name outside of the definition; that of a method, outside of others never read."""
         own = {id(each) for each in inside(node)}
-        found = _reading(self._tree, node.name, self._project.path, self._project)
-        reading = [each for each in found if id(each) not in own]
         if node in self._tree.body:
-            return bool(reading)
+            found = _reading(self._tree, node.name, self._project.path, self._project)
+            return any(id(each) not in own for each in found)
         self._known[node] = False
+        found = _reading_method(self._tree, node.name, self._project.path, self._project)
+        reading = (each for each in found if id(each) not in own)
         return any(not self._is_in_what_is_never_read(each, node) for each in reading)
 
     def _is_in_what_is_never_read(self, read: ast.AST, node: _Definition) -> bool:
@@ -98,9 +110,9 @@ class Mentions:
         self._project.used(text.path, "", module)
         if module is None:
             return True
-        has_its_own = node in self._tree.body and any(
-            isinstance(each, _DEFINITIONS) for each in module.bindings.get(node.name, ())
-        )
+        if node not in self._tree.body:
+            return any(True for _ in _reading_method(module.tree, node.name, text.path, self._project))
+        has_its_own = any(isinstance(each, _DEFINITIONS) for each in module.bindings.get(node.name, ()))
         if node.name in _texts_in(module.tree):
             return True
         if has_its_own or node.name not in _read_in(module.tree):
@@ -185,12 +197,52 @@ def _reading(tree: ast.Module, name: str, home: str, project: Project) -> Iterat
             yield each
 
 
+def _reading_method(tree: ast.Module, name: str, home: str, project: Project) -> Iterator[ast.AST]:
+    """The nodes that may read a method: of an object, by a text, or where the statements of a class name it.
+
+    A variable or an argument of the same name is another thing.
+    """
+    in_classes = {id(each) for each in _read_by_classes(tree)}
+    for each in _reading(tree, name, home, project):
+        if isinstance(each, ast.Constant):
+            if each.value == name or f".{name}" in str(each.value):
+                yield each
+        elif isinstance(each, ast.Attribute) or id(each) in in_classes:
+            yield each
+
+
+@once_a_node
+def _read_by_classes(tree: ast.Module) -> list[ast.AST]:
+    """The names that statements of classes read, and decorators there."""
+    found: list[ast.AST] = []
+    for owner in nodes_in(tree, ast.ClassDef):
+        for statement in owner.body:
+            defines = isinstance(statement, _DEFINITIONS)
+            read = statement.decorator_list if defines else [statement]  # type: ignore[attr-defined]
+            found += (name for each in read for name in nodes_in(each, ast.Name))
+    return found
+
+
 @once_a_node
 def _texts_in(tree: ast.Module) -> frozenset[str]:
-    """The words of the texts of a file; not those of its documentation."""
-    documentation = {id(each.value) for each in nodes_in(tree, ast.Expr)}
-    texts = (each for each in nodes_in(tree, ast.Constant) if id(each) not in documentation)
-    return frozenset(word for each in texts for word in names_of(each))
+    """The words of the texts of a file."""
+    return frozenset(word for each in _texts(tree) for word in names_of(each))
+
+
+def is_written(tree: ast.Module, name: str) -> bool:
+    """Whether a text of a file is a name, or a path that ends with it."""
+    texts = (each.value for each in _texts(tree) if isinstance(each.value, str) and each.value.endswith(name))
+    return any(each[: -len(name)].endswith(_BEFORE) or each == name for each in texts)
+
+
+@once_a_node
+def _texts(tree: ast.Module) -> list[ast.Constant]:
+    """The literals of a file; not its documentation, nor what ``__all__`` lists, which are names for importers."""
+    left_out = {id(each.value) for each in nodes_in(tree, ast.Expr)}
+    for node in tree.body:
+        if isinstance(node, (ast.Assign, ast.AugAssign)) and "__all__" in bound_by(node):
+            left_out.update(map(id, nodes_in(node, ast.Constant)))
+    return [each for each in nodes_in(tree, ast.Constant) if id(each) not in left_out]
 
 
 def names_of(node: ast.AST) -> tuple[str, ...]:

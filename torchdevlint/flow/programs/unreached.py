@@ -7,16 +7,15 @@ there. So it is if it may be found otherwise: by a decorator that registers it, 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.programs.callers import Callers, Leading
-from torchdevlint.flow.programs.looked_up import finds, looking_names_up
-from torchdevlint.flow.programs.mentions import REGISTERS_NOTHING
+from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME, finds, looking_names_up, may_load
+from torchdevlint.flow.programs.mentions import REGISTERS_NOTHING, is_written
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import read_of_modules
-from torchdevlint.project.modules import bound_by
+from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
@@ -25,8 +24,6 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MOST_NAMES = 12
 """Where more definitions lead to a place, nobody knows who reads one of them."""
 _MOST_FILES = 40
-LOADED_BY_NAME = ("import_module", "__import__", "run_module", "run_path", "spec_from_file_location")
-"""How a program comes to a file that no import statement names."""
 
 
 class Unreached:
@@ -55,7 +52,7 @@ class Unreached:
         if any(_is_run(each.names, statement) for each, statement in leading):
             return True
         names = {statement.name for _, statement in leading if isinstance(statement, _DEFINITIONS)}
-        return len(names) > _MOST_NAMES or self._is_looked_up(ways) or self._may_be_found(name, names)
+        return len(names) > _MOST_NAMES or self._is_looked_up(ways) or self._may_be_found(name, names, ways)
 
     def _is_looked_up(self, ways: list[Leading]) -> bool:
         """Whether a file that leads here, or imports what does, may look up a name that leads on."""
@@ -64,17 +61,33 @@ class Unreached:
         files.update({each.path: each for each in self._callers.parsed(looking_names_up(self._callers.importers()))})
         return any(finds(each, meant, self._project) for each in files.values())
 
-    def _may_be_found(self, own: str, names: set[str]) -> bool:
-        """Whether a name may be written as a text: in a configuration, or anywhere for `own`."""
-        if any(self._project.saying((word,)) != () for word in LOADED_BY_NAME):
+    def _may_be_found(self, own: str, names: set[str], ways: list[Leading]) -> bool:
+        """Whether a name may be written as a text: in a configuration, or anywhere for `own`.
+
+        So may be the name of a file that leads here.
+        """
+        if any(self._may_be_loaded(word, ways) for word in LOADED_BY_NAME):
             return True
         if any(self._project.saying((each,), beside_code=True) != () for each in sorted(names)):
             return True
-        paths = self._project.saying((own,))
+        saying = self._saying(own)
+        return saying is None or any(each is None or is_written(each.tree, own) for each in saying)
+
+    def _may_be_loaded(self, word: str, ways: list[Leading]) -> bool:
+        """Whether a file that says so may load one that leads here by a text."""
+        saying = self._saying(word)
+        paths = {each.file.path for each in ways}
+        return saying is None or any(each is None or any(may_load(each, path) for path in paths) for each in saying)
+
+    def _saying(self, word: str) -> list[ModuleFile | None] | None:
+        """The other files that say a word, None for one that cannot be parsed; None for too many."""
+        paths = self._project.saying((word,))
         if paths is None or len(paths) > _MOST_FILES:
-            return True
-        written = re.compile(rf"['\"./]{re.escape(own)}['\"]")
-        return any(written.search(each.text) for path in paths if (each := self._project.text_of(path)) is not None)
+            return None
+        found = [self._project.library.get(each) for each in paths]
+        for path, module in zip(paths, found, strict=True):
+            self._project.used(path, "", module)
+        return found
 
 
 def _on_the_way(leading: Leading) -> Iterator[ast.stmt]:

@@ -5,17 +5,35 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _OF_A_GROUP = frozenset({"init_process_group", "MASTER_ADDR", "spawn", "start_processes"})
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 """Addresses that mean, on each machine, that machine itself."""
+_LAUNCHERS = ("torchrun", "torch.distributed.launch", "torch.distributed.run")
+LAUNCHING = ("torchrun", "distributed")
+"""One of these words is said where a program is launched."""
+_ONE_MACHINE = regex(r"--nnodes?[= ]1(?![\d:])")
 
 
-def is_launched_alone(text: str, program: str) -> bool:
-    """Whether each command of a script that launches a program says ``--standalone``: the processes of one machine."""
-    commands = [each for each in text.replace("\\\n", " ").split("\n") if "torchrun" in each and program in each]
-    return bool(commands) and all("--standalone" in each for each in commands)
+def is_launched_alone(text: str, program: str, by_number: bool = False) -> bool:
+    """Whether each command of a script that launches a program says that it is for the processes of one machine.
+
+    It does so by ``--standalone``; ``--nnodes=1`` may be what users change, unless it counts as well (`by_number`).
+    """
+    lines = (each for each in text.replace("\\\n", " ").split("\n") if program in each)
+    commands = [each for each in lines if any(launcher in each for launcher in _LAUNCHERS)]
+    return bool(commands) and all(
+        "--standalone" in each or (by_number and _ONE_MACHINE.search(each) is not None) for each in commands
+    )
+
+
+@once_a_node
+def counts_machines(tree: ast.Module) -> bool:
+    """Whether a program makes the number of a GPU from a rank among several machines: ``rank % device_count()``."""
+    divided = (each.right for each in nodes_in(tree, ast.BinOp) if isinstance(each.op, ast.Mod))
+    return any(isinstance(each, ast.Call) and last_name(each.func) == "device_count" for each in divided)
 
 
 @once_a_node

@@ -1,0 +1,37 @@
+"""What leads to a place of a file: the names on the way, the programs, and all files."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.leading_names import names_on_the_way
+from torchdevlint.flow.programs.places import expression_at, first_holding
+from torchdevlint.model import Span
+from torchdevlint.project.modules import ModuleFile, bound_by
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_Leading = tuple[ast.expr | None, frozenset[str], list[ModuleFile], list[ModuleFile]]
+
+
+class LeadingTo:
+    """What leads to the places of one file: called with one of them."""
+
+    def __init__(self, tree: ast.Module, callers: Callers) -> None:
+        self._tree = tree
+        self._callers = callers
+        self._led: dict[Span, _Leading] = {}
+
+    def __call__(self, at: Span) -> _Leading:
+        """What is at a place, the names of the functions that lead there, the programs that do so, and all files."""
+        if at not in self._led:
+            self._led[at] = self._found(at)
+        return self._led[at]
+
+    def _found(self, at: Span) -> _Leading:
+        place, around = expression_at(self._tree, at), first_holding(self._tree.body, at.row)
+        defines = frozenset(bound_by(around)) if isinstance(around, _DEFINITIONS) else frozenset()
+        if place is None:
+            return None, frozenset(), [], []
+        programs, files = self._callers.programs_for(defines)
+        return place, names_on_the_way(files, place), programs, files
