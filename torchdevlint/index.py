@@ -11,6 +11,9 @@ CHECKS = {
         ),
         "METHODS": "append",
     },
+    "asked_places": {
+        "EVENTS": "FunctionCalled LayerCalled",
+    },
     "checkpoints": {
         "EVENTS": "FunctionReturned LibraryCalled ModuleMethodCalled",
         "FUNCTIONS": (

@@ -1,16 +1,16 @@
-"""What TDL310 says of code that moves what it is given, or an object, and leaves a part behind. Not a rule."""
+"""What TDL310 says of code that leaves something behind, where it moves the rest or asks for a place. Not a rule."""
 
 from __future__ import annotations
 
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.model import Note, Report
-from torchdevlint.rules.wording import code
+from torchdevlint.rules.wording import code, edit
 
 _SYMPTOM = "nothing raises here: what is left behind meets what was moved later"
 
 
 def of_part(fact: DeviceNotForwarded) -> Report:
-    """The report of an arm of a function, or of an attribute of an object."""
+    """The report of an arm of a function, of an attribute of an object, or of an argument that a model is given."""
     if fact.kind == "arm":
         return Report(
             span=fact.at,
@@ -18,6 +18,16 @@ def of_part(fact: DeviceNotForwarded) -> Report:
             symptom=_SYMPTOM,
             help="move it as the other cases do",
             notes=(Note(f"{code(fact.parameter)} moves what comes in another case", fact.parameter_at),),
+            fix=None,
+        )
+    if fact.kind == "asked":
+        given = code(f"{fact.text}()")
+        return Report(
+            span=fact.at,
+            message=f"{code(fact.function)} asks where {code(fact.target)} is, and gives {given} what may be elsewhere",
+            symptom="RuntimeError: Expected all tensors to be on the same device, but found at least two devices",
+            help=f"write {edit(fact.suggestion)}",
+            notes=(Note(f"{code(fact.parameter)} is not read anywhere in {code(fact.function)}", fact.parameter_at),),
             fix=None,
         )
     return Report(

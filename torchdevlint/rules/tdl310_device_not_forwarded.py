@@ -9,6 +9,8 @@ where
   address without any (a file that is read without any is TDL201's);
 - they move what they are given, whatever it is, and one of their cases gives tensors back as they came;
 - they are the `to` of an object that keeps several tensors, and move some of them;
+- they ask a model where it is, `device = next(model.parameters()).device`, never read the answer, and give the model
+  what came as an argument;
 - they call a function or class of the same file, or `super().__init__(..)`, that takes the same parameter, has a
   default for it, and is not given it.
 
@@ -358,7 +360,7 @@ EVENTS = {FunctionCalled: _note_call, Constructed: _note_constructor, FunctionEn
 
 
 def check(fact: DeviceNotForwarded) -> Iterator[Report]:
-    if fact.kind in ("arm", "attribute"):
+    if fact.kind in ("arm", "attribute", "asked"):
         yield of_part(fact)
         return
     yield Report(

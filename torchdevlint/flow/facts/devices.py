@@ -62,7 +62,8 @@ class DeviceNotForwarded(Fact, frozen=True):
     `kind` is ``factory`` (`target` makes what is returned, on the default device), ``load`` (`target` reads to the
     CPU), or ``call`` (`target` is a function that takes the parameter too); `suggestion` is what to write there. Of an
     ``arm``, `target` is what a function that moves all else gives back, and `parameter` how it moves that; of an
-    ``attribute``, `target` is what the ``to`` of an object leaves, beside `parameter`, which it moves. `text` is the
+    ``attribute``, `target` is what the ``to`` of an object leaves, beside `parameter`, which it moves. Where
+    a place is ``asked`` for, it is that of the model `target`, which `parameter` holds and nobody reads. `text` is the
     call at `at`, or what is at `at` instead of the parameter; `alone` says that nothing else has to be written, and
     `keeps` that callers who leave the parameter out get what they got.
     """

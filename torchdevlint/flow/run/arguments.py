@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.scope.names import dotted_path, mentions_device, names_of_item
 from torchdevlint.flow.scope.signatures import takes
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, literal, on_cpu
@@ -126,7 +126,7 @@ def move_target(frame: Frame, node: ast.expr, value: Value) -> Device | None:
         return TOP
     if isinstance(value, (Dev, Tensor, Number)) or (isinstance(value, Const) and isinstance(value.value, (str, int))):
         return as_device(frame, node, value)
-    name = (dotted_path(node) or "").rpartition(".")[2]
+    name = next(names_of_item(node))
     if "dtype" in name or "precision" in name:
         return None
     if isinstance(value, Choice):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.names import last_name
+from torchdevlint.flow.scope.names import last_name, names_of_item
 from torchdevlint.patterns import regex
 
 _MODEL = regex(
@@ -24,5 +24,6 @@ TAKEN_BY_NAME = frozenset(
 
 
 def is_named_like_a_model(callee: ast.expr) -> bool:
-    """Whether what is called has a model's name: ``self.target_net``, ``encoder2``."""
-    return _MODEL.search(last_name(callee).lower()) is not None
+    """Whether what is called has a model's name, or is kept under one: ``self.target_net``, ``models["encoder"]``."""
+    name = last_name(callee) or next(names_of_item(callee))
+    return _MODEL.search(name.lower()) is not None

@@ -1,0 +1,160 @@
+"""Models whose place a function asks for, without bringing there what it gives to them.
+
+``device = next(model.parameters()).device`` says that the model may be anywhere, so what factories of the same
+function make on the CPU is not where it is (TDL004, TDL014). Where nothing reads the answer, an argument that is handed
+on to the model, or to a method of it, stays where it was (TDL310).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.events import FunctionCalled, LayerCalled, Mixed
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.batch_beside import scatters
+from torchdevlint.flow.run.tensor_methods import tensor_operands
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda, mentions_device, names_of_item
+from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor
+from torchdevlint.source.nodes import assignments_in, inside, is_inside, nodes_in, once_a_node
+
+_OWN = frozenset({"parameters", "buffers"})
+_READ_ALL = frozenset({"locals", "eval", "exec"})
+_MOVES = frozenset({"to", *torch_api.DEVICE_METHODS})
+
+
+def _note_layer(event: LayerCalled) -> None:
+    """``model(torch.from_numpy(image))`` of a function that has asked where `model` is."""
+    frame, node = event.frame, event.node
+    path = dotted_path(event.layer)
+    asked = _asked(frame, path)
+    if asked is None or path is None or path.startswith("self.") or event.state.guarded or scatters(frame):
+        return
+    for at, value in event.operands[:1]:
+        if is_bookkeeping(dotted_path(at)) or not isinstance(value, Tensor):
+            continue
+        if _is_made_here(frame, value):
+            step = Step(f"asks where `{path}` is", asked)
+            model = Tensor(Device(Origin.MODEL), AT_LEAST_1, (), (step,))
+            operation = f"`{frame.machine.text_of(node.func)}()`"
+            frame.machine.emit(Mixed(frame, event.state, node, operation, (at, value), (event.layer, model)))
+        else:
+            _note_given(frame, event.state, asked, path, node, at, value)
+
+
+def _note_function(event: FunctionCalled) -> None:
+    """``self.encode(waveform)`` of a method that has asked where `self` is, and reads nothing of the answer."""
+    frame, node = event.frame, event.node
+    holder = node.func.value if isinstance(node.func, ast.Attribute) else None
+    path = dotted_path(holder) if holder is not None else None
+    asked = _asked(frame, path)
+    if asked is None or path is None or _moves_any(event.function.node) or not event.arguments.positional:
+        return
+    for at, value in tensor_operands(*event.arguments.positional[0]):
+        if isinstance(value, Tensor):
+            _note_given(frame, event.state, asked, path, node, at, value)
+
+
+def _note_given(
+    frame: Frame, state: State, asked: ast.expr, path: str, node: ast.Call, at: ast.expr, value: Tensor
+) -> None:
+    """An argument that is handed on as it came, or a part of it, where the answer is read by nobody."""
+    function, machine = frame.function, frame.machine
+    if not isinstance(function, ast.FunctionDef) or function.name.startswith("_") or is_bookkeeping(dotted_path(at)):
+        return
+    name = _unread(function, asked)
+    if not name or value.moved or value.ndim == 0 or value.device.origin is not Origin.ARGUMENT or _moves_any(function):
+        return
+    machine.record(
+        ("asked place", function),
+        lambda: DeviceNotForwarded(
+            machine.span_of(at),
+            frame.scope,
+            name,
+            "asked",
+            path,
+            f"{machine.text_of(at)}.to({name})",
+            machine.span_of(asked),
+            machine.text_of(node.func),
+            True,
+            False,
+        ),
+        state,
+    )
+
+
+def _asked(frame: Frame, path: str | None) -> ast.expr | None:
+    """Where the function that was entered asks for the place of a model, if nothing in it moves that model."""
+    function = frame.function
+    if path is None or frame.depth or function is None or isinstance(function, ast.Lambda):
+        return None
+    asked = _asked_in(function).get(path)
+    return asked if asked is not None and path not in _brought(function) else None
+
+
+@once_a_node
+def _asked_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
+    """``next(model.parameters()).device``, by the path of the model."""
+    found: dict[str, ast.expr] = {}
+    for each in nodes_in(function, ast.Attribute):
+        first = each.value
+        if each.attr != "device" or not isinstance(first, ast.Call) or dotted_path(first.func) != "next":
+            continue
+        given = first.args[0] if first.args else first
+        if isinstance(given, ast.Call) and last_name(given.func) == "iter" and given.args:
+            given = given.args[0]
+        if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr in _OWN:
+            path = dotted_path(given.func.value)
+            if path is not None:
+                found[path] = each
+    return found
+
+
+def _is_made_here(frame: Frame, value: Tensor) -> bool:
+    """Whether factories of this very function made it, on the default device, and not as a single number."""
+    if value.device != DEFAULT or not value.creations or value.ndim == 0:
+        return False
+    return all(is_inside(each.node, frame.function) for each in value.creations)  # type: ignore[arg-type]
+
+
+@once_a_node
+def _brought(scope: ast.AST) -> frozenset[str]:
+    """What a function moves itself: ``model.cpu()``, ``model = model.to(device)``."""
+    calls = (each.func for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute))
+    return frozenset(dotted_path(each.value) or "" for each in calls if each.attr in _MOVES)
+
+
+def _unread(function: ast.FunctionDef, asked: ast.expr) -> str:
+    """The name that the answer is bound to, if nothing in the function reads it."""
+    bound = [each.targets for each in assignments_in(function) if each.value is asked]
+    names = [each.id for targets in bound for each in targets if isinstance(each, ast.Name)]
+    read = {each.id for each in nodes_in(function, ast.Name) if not isinstance(each.ctx, ast.Store)}
+    return names[0] if len(names) == 1 and read.isdisjoint((names[0], *_READ_ALL)) else ""
+
+
+@once_a_node
+def _moves_any(function: ast.AST) -> bool:
+    """Whether a function brings anything to a device, or makes something on one."""
+    return any(_is_placing(each) for each in nodes_in(function, ast.Call))
+
+
+def _is_placing(call: ast.Call) -> bool:
+    if any(each.arg == "device" for each in call.keywords):
+        return True
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
+        return mentions_device(last_name(call.func)) or mentions_cuda(last_name(call.func))
+    given = [name for each in call.args for one in inside(each) for name in _names(one)]
+    return call.func.attr != "to" or any(mentions_device(each) or mentions_cuda(each) for each in given)
+
+
+def _names(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Constant):
+        return [str(node.value)]
+    return list(names_of_item(node)) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else []
+
+
+EVENTS = {LayerCalled: _note_layer, FunctionCalled: _note_function}
