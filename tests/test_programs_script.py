@@ -248,3 +248,12 @@ def test_a_suite_that_cannot_be_collected_is_no_result(script: Any, tmp_path: Pa
     assert script.suites_of._read(junit, suite, one)["::a"].result == "error"
     with pytest.raises(script.CorpusError, match="1 error during collection"):
         script.suites_of._read(junit, suite, two)
+
+
+def test_a_test_with_a_failed_subtest_has_failed(script: Any, tmp_path: Path) -> None:
+    junit = tmp_path / "lib.xml"
+    cases = '<testcase classname="" name="a"><failure message="no"/></testcase><testcase classname="" name="a"/>'
+    junit.write_text(f"<testsuite>{cases}</testsuite>", "utf-8")
+    done = script.suites_of.Finished(1, "", "", 1.0, 1.0, 0)
+    told = script.suites_of._read(junit, script.Suite("lib", "1.0", "", ("tests",)), done)
+    assert told["::a"].text == "no"

@@ -20,6 +20,19 @@ SUITES = (
         sources=("src", "."),
     ),
     Suite(
+        "botorch",
+        "0.15.1+e390e13",
+        "`device` of `BotorchTestCase`, which is CUDA as in its `test_cuda.py`",
+        (
+            *"test/acquisition test/models test/posteriors test/sampling test/test_functions test/utils".split(),
+            "-pbenchmarks.programs.botorch_on_cuda",
+        ),
+        repository="pytorch/botorch",
+        commit="e390e135c5327f832275d69ac485d7844e68e234",
+        share=0.2,
+        needs="pyro-ppl",
+    ),
+    Suite(
         "captum",
         "0.8.0+faac087",
         "`use_cuda` of each test's configuration, asked of `torch.cuda`; DataParallel on all accelerators",

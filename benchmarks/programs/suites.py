@@ -212,11 +212,12 @@ def load(suite: Suite, accelerators: int | None, results: Path) -> Ran | None:
 def _read(junit: Path, suite: Suite, done: Finished) -> dict[str, Outcome]:
     if not junit.is_file() or done.returncode not in RAN:
         raise CorpusError(f"{suite.label} ended with {done.returncode}: {(done.stdout + done.stderr).strip()[-600:]}")
-    outcomes = {}
+    outcomes: dict[str, Outcome] = {}
     for case in ElementTree.parse(junit).iter("testcase"):
         told = next((part for part in case if part.tag in ("failure", "error", "skipped")), None)
         result = "passed" if told is None else {"failure": "failed"}.get(told.tag, told.tag)
         text = "" if told is None else (told.get("message") or "").strip().partition("\n")[0][:300]
         test = re.sub(r" at 0x[0-9a-f]+", "", f"{case.get('classname')}::{case.get('name')}")
-        outcomes[test] = Outcome(result, float(case.get("time") or 0), text)
+        if test not in outcomes or outcomes[test].result != "failed":  # a subtest has the test's name, and comes first
+            outcomes[test] = Outcome(result, float(case.get("time") or 0), text)
     return outcomes
