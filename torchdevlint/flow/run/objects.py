@@ -94,10 +94,14 @@ def _placed_by_arguments(receiver: Obj, name: str) -> Value | None:
 
 
 def _evaluate(frame: Frame, methods: Iterable[ast.AST], info: ClassInfo, concrete: ClassInfo) -> None:
-    """Run methods that write to `self`, if they have not been run, to learn what they leave there."""
-    machine = frame.machine
-    if len(machine.active) >= _MAX_ACTIVE:
+    """Run methods that write to `self`, if they have not been run, to learn what they leave there.
+
+    While ``__init__`` is run nothing else has written yet, and what the others read is not there.
+    """
+    active = frame.machine.active
+    if len(active) >= _MAX_ACTIVE or any(each.methods.get("__init__") in active for each in concrete.mro):
         return
+    machine = frame.machine
     for method in methods:
         if method in info.evaluated or method in machine.active:
             continue
