@@ -185,9 +185,7 @@ def _is_from_callers(value: Value) -> bool:
     return bool(held) and all(isinstance(each, Tensor) and each.device.origin is Origin.ARGUMENT for each in held)
 
 
-def _write(
-    attributes: dict[str, Value], name: str, value: Value, first: Conditions, conditions: Conditions
-) -> None:
+def _write(attributes: dict[str, Value], name: str, value: Value, first: Conditions, conditions: Conditions) -> None:
     """Joins what is known with a further value; `first` are the conditions of what was written first."""
     known = attributes.get(name)
     if known is None:
