@@ -60,15 +60,20 @@ def file_name(scopes: Scopes, node: ast.expr) -> str | None:
     return names[0] if len(names) == 1 else None
 
 
-def file_names(at: Place, node: ast.expr, ends: bool = False) -> tuple[str | None, ...]:
+def file_names(at: Place, node: ast.expr, ends: bool = False, whole: bool = False) -> tuple[str | None, ...]:
     """The last parts that a path may have, with holes; None among them for what is not known.
 
-    Where `ends` are wanted, a suffix is enough: it tells the file from those of another suffix.
+    Where `ends` are wanted, a suffix is enough: it tells the file from those of another suffix. Where names are only
+    compared, one that is written down as a `whole` needs none.
     """
     texts = _texts(at, node, _MOST_NAMES)
     names = (None if text is None else _UNFINISHED.sub("", text.rpartition("/")[2]) for text in texts)
-    known = (name if name is not None and (is_telling(name) or (ends and "." in name)) else None for name in names)
+    known = (name if name is not None and _is_known(name, ends, whole) else None for name in names)
     return tuple(dict.fromkeys(known))
+
+
+def _is_known(name: str, ends: bool, whole: bool) -> bool:
+    return is_telling(name) or (ends and "." in name) or (whole and bool(name) and HOLE not in name)
 
 
 def _texts(at: Place, node: ast.expr | None, names: int) -> Texts:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
+from torchdevlint.flow.checks.saved_names import values_in
 from torchdevlint.flow.checks.telling_names import may_be_equal
+from torchdevlint.flow.scope.call_sites import call_sites, sites_in
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import is_below, nodes_in
+
+_MOST_CALLS = 8
 
 
 def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scope, call: ast.Call) -> bool:
@@ -19,8 +23,8 @@ def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scop
     written, read = _path(call, 1), _path(load, 0)
     if written is None or read is None:
         return False
-    saved = _names(scope.file.path, scope.file.tree, scope.project, call, written)
-    loaded = _names(home, tree, scope.project, load, read)
+    saved = _names(scope.file.path, scope.file.tree, scope.project, call, written, tree)
+    loaded = _names(home, tree, scope.project, load, read, tree)
     if not loaded or not saved:
         return scope.file.tree is tree and _is_kept(read) and ast.dump(written) == ast.dump(read)
     return all(any(may_be_equal(one, other) for other in saved) for one in loaded)
@@ -40,10 +44,29 @@ def _path(call: ast.Call, place: int) -> ast.expr | None:
     return call.args[place] if len(call.args) > place else next(named, None)
 
 
-def _names(home: str, tree: ast.Module, project: Project, call: ast.Call, path: ast.expr) -> list[str]:
-    """The names that a path may end in; nothing where one of them is not known."""
-    names = file_names(Place(scopes_of(tree, call), home, project), path, ends=True)
+def _names(home: str, tree: ast.Module, project: Project, call: ast.Call, path: ast.expr, own: ast.Module) -> list[str]:
+    """The names that a path may end in; nothing where one of them is not known. `own` is the file of the project."""
+    names = file_names(Place(scopes_of(tree, call), home, project), path, ends=True, whole=True)
+    if names == (None,) and isinstance(path, ast.Name):
+        names = _given(tree, project, call, path.id, own)
     return [] if None in names else [each for each in names if each is not None]
+
+
+def _given(tree: ast.Module, project: Project, call: ast.Call, name: str, own: ast.Module) -> tuple[str | None, ...]:
+    """The names that all calls of the function around give its parameter, or leave it at."""
+    function = scopes_of(tree, call)[0]
+    if not isinstance(function, ast.FunctionDef) or name not in argument_names(function) or name in values_in(function):
+        return (None,)
+    here = [] if own is tree else sites_in(own, function.name)
+    sites = None if here is None else [*here, *call_sites(tree, function, project)]
+    if not sites or len(sites) > _MOST_CALLS:
+        return (None,)
+    given = [(site, site.argument(function, name)) for site in sites]
+    found = (
+        (None,) if path is None else file_names(Place(scopes_of(site.tree, site.call)), path, ends=True, whole=True)
+        for site, path in given
+    )
+    return tuple(dict.fromkeys(each for names in found for each in names))
 
 
 def _is_kept(path: ast.expr) -> bool:

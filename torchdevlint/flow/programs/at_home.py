@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.checks.written_before import writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.facts.common import Creation, Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
@@ -28,7 +27,7 @@ from torchdevlint.flow.programs.cuda_libraries import imports_cuda_library
 from torchdevlint.flow.programs.dead_lines import DeadLines
 from torchdevlint.flow.programs.demands import Demands
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
-from torchdevlint.flow.programs.given_paths import is_written_by_this_run
+from torchdevlint.flow.programs.given_paths import is_written_by_this_run, ways_of_writing
 from torchdevlint.flow.programs.gpu_choice import gpu_choice
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_to import LeadingTo
@@ -255,15 +254,14 @@ class Home:
         place, names, programs, _ = self._leading_to(at)
         if self._project.path.endswith(NOTEBOOK) and not self._application.leading.chooses:
             return True
-        if not isinstance(place, ast.Call):
+        own = self._own()
+        if not isinstance(place, ast.Call) or own is None:
             return False
         chooses = self._application.leading.chooses
         if self._is_so_within(self._needing_before if chooses else self._needing, place):
             return True
-        writes = Ways(self._project, partial(writes_what_is_read, self._project.path, self._tree, place), loosely=True)
-        own = self._own()
-        is_written = own is not None and is_written_by_this_run(own, self._project, place)
-        if is_written or self._is_so_within(writes, place):
+        writes = ways_of_writing(own, self._project, place)
+        if is_written_by_this_run(own, self._project, place) or writes.is_so_within(own, place):
             return True
         return bool(programs) and all(
             self._needing_of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from torchdevlint.flow.programs.meant_names import meant
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
-from torchdevlint.flow.scope.programs import is_program, leading_to, mentions_accelerators
+from torchdevlint.flow.scope.programs import leading_to, mentions_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.patterns import LinePattern, says_name
 from torchdevlint.project.missing import cannot_be_imported, read_first
@@ -161,11 +161,12 @@ class Callers:
     def programs_for(self, names: frozenset[str]) -> tuple[list[ModuleFile], list[ModuleFile]]:
         """The programs, here and in other files, that come to what goes by `names` at the top level of this file.
 
-        And all files on the way. Nothing where these are too many.
+        And all files on the way. Nothing where these are too many. What is at the top level itself, be it below a main
+        guard, goes by no name: whoever starts the file comes there.
         """
         ways = self.ways_to(names)
         found = [each.file for each in ways if each.runs or each.file.path.endswith(NOTEBOOK)]
-        own = [each.file for each in ways[:1] if not names and is_program(each.file.tree) and each.file not in found]
+        own = [each.file for each in ways[:1] if not names and each.file not in found]
         return own + found, [each.file for each in ways]
 
     def ways_to(self, names: frozenset[str]) -> list[Leading]:

@@ -15,6 +15,7 @@ from torchdevlint.flow.checks.written_before import is_written_around, writes_wh
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.call_sites import argument_of, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
@@ -38,9 +39,37 @@ def is_written_by_this_run(own: ModuleFile, project: Project, load: ast.Call) ->
         return True
     saving = Ways(project, _saves, loosely=True)
     call = _giving(scopes_of(own.tree, load)[0], load.args[0])
-    if call is not None and saving.is_so_in_call(own, call):
+    if call is not None and (saving.is_so_in_call(own, call) or _is_asked_of_what_saved(own, project, load, call)):
         return True
     ways = Ways(project, partial(_saves_there, own, load, saving), loosely=True)
+    return ways.is_so_within(own, load) or ways.are_all_so(own, frozenset(), load)
+
+
+def ways_of_writing(own: ModuleFile, project: Project, load: ast.Call) -> Ways:
+    """The ways on which a file of the name that is read was saved before."""
+    method, owner = _method_around(own.tree, load)
+    there = None if owner is None else Scope(own, project, method, owner)
+    happens = partial(writes_what_is_read, own.path, own.tree, load)
+    return Ways(project, happens, loosely=True, method=there)
+
+
+def _method_around(tree: ast.Module, node: ast.AST) -> tuple[ast.FunctionDef | None, ast.ClassDef | None]:
+    method = scopes_of(tree, node)[0]
+    if not isinstance(method, ast.FunctionDef):
+        return None, None
+    return method, next((each for each in nodes_in(tree, ast.ClassDef) if method in each.body), None)
+
+
+def _is_asked_of_what_saved(own: ModuleFile, project: Project, load: ast.Call, call: ast.Call) -> bool:
+    """Whether a function gives a path whose module has saved files on this way: ``torch.load(best_models())``."""
+    led = defined(project, own.path, own.tree, dotted_path(call.func) or "")
+    if led is None or led[0].path == own.path:
+        return False
+
+    def saves(scope: Scope, other: ast.Call) -> bool:
+        return scope.file.path == led[0].path and _saves(scope, other)
+
+    ways = Ways(project, saves, loosely=True)
     return ways.is_so_within(own, load) or ways.are_all_so(own, frozenset(), load)
 
 
@@ -64,9 +93,8 @@ def _reads_what_its_object_wrote(own: ModuleFile, project: Project, load: ast.Ca
 
     They are methods of the class itself, such as ``fit``, or have the object at hand.
     """
-    method = scopes_of(own.tree, load)[0]
-    owner = next((each for each in nodes_in(own.tree, ast.ClassDef) if method in each.body), None)
-    if not isinstance(method, ast.FunctionDef) or owner is None:
+    method, owner = _method_around(own.tree, load)
+    if method is None or owner is None:
         return False
     modules = _saying(own, project, method.name)
     if not modules:

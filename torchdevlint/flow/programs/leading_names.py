@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.source.nodes import is_below, nodes_in, once_a_node
 
@@ -18,25 +18,49 @@ _READERS = frozenset("torch torch.jit np numpy pickle json yaml joblib jsonlib o
 def names_on_the_way(files: Iterable[ModuleFile], place: ast.AST) -> frozenset[str]:
     """The names of the functions of some files through which one comes to a place, methods by their own.
 
-    A constructor, and what is called by an operator or by PyTorch, goes by its class.
+    A constructor, and what is called by an operator or by PyTorch, goes by its class. ``self.main`` is no function
+    `main` of the top level.
     """
-    named = [each for file in files for each in _named(file.tree)]
+    trees = [each.tree for each in files]
+    named = [each for tree in trees for each in _named(tree)]
+    methods = {each.name for tree in trees for owner in nodes_in(tree, ast.ClassDef) for each in _methods(owner)}
     names = {name for name, node in named if is_below(place, node)}
     before = 0
     while len(names) > before:
         before = len(names)
-        names.update([name for name, node in named if not names.isdisjoint(read_by(node))])
+        others = names - methods
+        reading = ((name, read_by(node) - (others & _read_of_self_alone(node))) for name, node in named)
+        names.update([name for name, read in reading if not names.isdisjoint(read)])
     return frozenset(names)
 
 
 @once_a_node
 def read_by(node: ast.AST) -> frozenset[str]:
     """The names that are read in some code, the attributes of what it does not know, and what it imports from files."""
-    names = {each.id for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load)}
+    names = _read_as_names(node)
     names.update(each.attr for each in nodes_in(node, ast.Attribute) if not is_of_a_reader(each))
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         names.update(each.name for each in node.names)
     return frozenset(names)
+
+
+@once_a_node
+def _read_of_self_alone(node: ast.AST) -> frozenset[str]:
+    """The names that code reads as attributes of ``self``, and not otherwise."""
+    attributes = nodes_in(node, ast.Attribute)
+    own = {each.attr for each in attributes if dotted_path(each.value) == "self"}
+    others = {each.attr for each in attributes if dotted_path(each.value) != "self"}
+    return frozenset(own - others - _read_as_names(node))
+
+
+def _read_as_names(node: ast.AST) -> set[str]:
+    """The names that are read by themselves, those of parameters excepted."""
+    names = {each.id for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load)}
+    return names - argument_names(node) if isinstance(node, _FUNCTIONS) else names
+
+
+def _methods(owner: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (each for each in owner.body if isinstance(each, _FUNCTIONS))
 
 
 def is_of_a_reader(node: ast.Attribute) -> bool:

@@ -7,7 +7,9 @@ there. So it is if it may be found otherwise: by a decorator that registers it, 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from torchdevlint.flow.programs.callers import Callers, Leading
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME, finds, looking_names_up, may_load
@@ -15,6 +17,7 @@ from torchdevlint.flow.programs.mentions import REGISTERS_NOTHING, is_written
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import read_of_modules
+from torchdevlint.patterns import LinePattern
 from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
@@ -24,6 +27,11 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MOST_NAMES = 12
 """Where more definitions lead to a place, nobody knows who reads one of them."""
 _MOST_FILES = 40
+_AS_CODE = r"[\w\])][.:]{0}\b(?!\.\w)|\b{0}\s*\(|\bimport\b[^\n]*\b{0}\b"
+"""A name that is called, imported, or said with its module."""
+_FOR_PEOPLE = frozenset(".md .rst .txt .sh .bash .slurm .sbatch .bat".split())
+"""What tells people how programs are started, or starts them."""
+_COMMANDS = LinePattern(r"\bfire\b|\btyper\b|\bplac\b|\bdefopt\b|\btyro\b", "fire typer plac defopt tyro")
 
 
 class Unreached:
@@ -68,7 +76,7 @@ class Unreached:
         """
         if any(self._may_be_loaded(word, ways) for word in LOADED_BY_NAME):
             return True
-        if any(self._project.saying((each,), beside_code=True) != () for each in sorted(names)):
+        if any(self._is_written_beside(each, ways) for each in sorted(names)):
             return True
         saying = self._saying(own)
         return saying is None or any(each is None or is_written(each.tree, own) for each in saying)
@@ -88,6 +96,23 @@ class Unreached:
         for path, module in zip(paths, found, strict=True):
             self._project.used(path, "", module)
         return found
+
+    def _is_written_beside(self, name: str, ways: list[Leading]) -> bool:
+        """Whether what lies beside the code says a name: a configuration in any way, others as one of code.
+
+        Programs whose commands are functions have any word for one. What notebooks say was read with the code.
+        """
+        paths = self._project.saying((name,), beside_code=True)
+        if paths is None or (paths and any(_COMMANDS.is_in(each.file.source.text) for each in ways)):
+            return True
+        written = re.compile(_AS_CODE.format(re.escape(name)))
+        for path in paths:
+            if path.endswith(NOTEBOOK):
+                continue
+            text = self._project.text_of(path) if PurePath(path).suffix in _FOR_PEOPLE else None
+            if text is None or written.search(text.text) is not None:
+                return True
+        return False
 
 
 def _on_the_way(leading: Leading) -> Iterator[ast.stmt]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.programs.blocks import LOOPS, blocks_of, goes_on, heads, is_counted, leaves
 from torchdevlint.flow.programs.leading_names import read_by
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope
@@ -27,8 +28,6 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _APART = (*_DEFINITIONS, ast.Lambda, ast.IfExp, ast.BoolOp)
 """What an expression may leave out, or runs at another time."""
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
 _SAME_OBJECT = (
     torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | frozenset(torch_api.DEVICE_METHODS) | {"to", "DataParallel"}
 )
@@ -39,16 +38,23 @@ class Ways:
     """The ways through the programs of one project, and where `happens` is true of a call on them.
 
     What comes `after` the place counts as well if it surely does. With `loosely`, what a condition decides in a
-    function that is called, or in a loop, counts: the epoch that was best is saved in one of them.
+    function that is called, or in a loop, counts: the epoch that was best is saved in one of them. An object whose
+    class is not known, and that is asked for the `method` with the place, is one of the class which has that.
     """
 
     def __init__(
-        self, project: Project, happens: Callable[[Scope, ast.Call], bool], after: bool = False, loosely: bool = False
+        self,
+        project: Project,
+        happens: Callable[[Scope, ast.Call], bool],
+        after: bool = False,
+        loosely: bool = False,
+        method: Scope | None = None,
     ) -> None:
         self._project = project
         self._happens = happens
         self._after = after
         self._loosely = loosely
+        self._method_there = method
         self._known: dict[ast.AST, bool] = {}
         self._on_the_way: set[ast.AST | None] = set()
 
@@ -86,9 +92,7 @@ class Ways:
         inner = next((each for each in outer.body if isinstance(each, _FUNCTIONS) and is_below(call, each)), None)
         return inner is not None and self._expression(Scope(file, self._project, inner, outer), call)
 
-    def _is_so(
-        self, scope: Scope, block: Sequence[ast.stmt], names: frozenset[str], place: ast.AST | None
-    ) -> bool:
+    def _is_so(self, scope: Scope, block: Sequence[ast.stmt], names: frozenset[str], place: ast.AST | None) -> bool:
         """Whether a block comes to the place, and it happens on each way.
 
         A function that calls something of its own name, of which nothing is known (``model.train()`` in ``train``),
@@ -107,18 +111,18 @@ class Ways:
         statement = block[number]
         if any(self._statement(scope, each) for each in block[:number]):
             return True
-        if self._after and not _leaves(statement):
-            after = takewhile(lambda each: not _leaves(each), block[number + 1 :])
+        if self._loosely and is_counted(statement) and self._block(scope, statement.body):  # type: ignore[attr-defined]
+            return True  # in another round
+        if self._after and not leaves(statement):
+            after = takewhile(lambda each: not leaves(each), block[number + 1 :])
             if any(self._statement(scope, each) for each in (statement, *after)):
                 return True
-        inner = [each for each in _blocks_of(statement) if any(_leads(one, names, place) for one in each)]
+        inner = [each for each in blocks_of(statement) if any(_leads(one, names, place) for one in each)]
         if inner:
             return all(self._is_so(scope, each, names, place) for each in inner)
         return self._is_called_so(scope, statement, names, place)
 
-    def _is_called_so(
-        self, scope: Scope, statement: ast.stmt, names: frozenset[str], place: ast.AST | None
-    ) -> bool:
+    def _is_called_so(self, scope: Scope, statement: ast.stmt, names: frozenset[str], place: ast.AST | None) -> bool:
         """Whether it happens on the ways through the functions that a statement calls, and that lead on."""
         if place is not None and is_below(place, statement):
             return False
@@ -134,7 +138,7 @@ class Ways:
         for each in block:
             if self._statement(scope, each, self._loosely):
                 return True
-            if _leaves(each) and not self._loosely:
+            if leaves(each) and not self._loosely:
                 return False
         return False
 
@@ -150,11 +154,11 @@ class Ways:
             arms = (self._block(scope, each) for each in (statement.body, statement.orelse))
             return self._expression(scope, statement.test) or (any(arms) if loosely else all(arms))
         if isinstance(statement, ast.Try):
-            tried = () if any(map(_goes_on, statement.handlers)) else statement.body
+            tried = () if any(map(goes_on, statement.handlers)) else statement.body
             return self._block(scope, [*tried, *statement.finalbody])
-        if isinstance(statement, (*_LOOPS, ast.With, ast.AsyncWith)):
-            heads = any(self._expression(scope, each) for each in _heads(statement))
-            return heads or self._block(scope, statement.body)
+        if isinstance(statement, (*LOOPS, ast.With, ast.AsyncWith)):
+            in_head = any(self._expression(scope, each) for each in heads(statement))
+            return in_head or self._block(scope, statement.body)
         return not isinstance(statement, ast.Match) and self._expression(scope, statement)
 
     def _import(self, scope: Scope, statement: ast.Import | ast.ImportFrom) -> bool:
@@ -203,7 +207,7 @@ class Ways:
         if found is not None:
             return self._method(found, "__init__") if isinstance(found.function, ast.ClassDef) else found
         if isinstance(function, ast.Attribute):
-            owner = self._class_of(scope, function.value)
+            owner = self._class_of(scope, function.value) or self._class_there(scope, function.value)
             method = None if owner is None else self._method(owner, function.attr)
             if method is not None:
                 return method
@@ -229,6 +233,17 @@ class Ways:
             wrapped = node.args[:1] if node.func.attr == "DataParallel" else []
             return self._class_of(scope, [node.func.value, *wrapped][-1], hops - 1)
         return None
+
+    def _class_there(self, scope: Scope, node: ast.expr) -> Scope | None:
+        """The class that has the method with the place, if an object is asked for that in the same function."""
+        there, path = self._method_there, dotted_path(node)
+        if there is None or there.owner is None or path is None:
+            return None
+        asked = f"{path}.{getattr(there.function, 'name', '')}"
+        around = scope.function or scope.tree
+        if not any(dotted_path(each.func) == asked for each in nodes_in(around, ast.Call)):
+            return None
+        return Scope(there.file, self._project, there.owner, there.owner)
 
     def _class_of_result(self, function: Scope, hops: int) -> Scope | None:
         """The class of what a function makes and returns, where it returns one thing alone."""
@@ -286,43 +301,6 @@ def _leads(statement: ast.stmt, names: frozenset[str], place: ast.AST | None) ->
 
 def _is_on_the_way(scope: Scope, names: frozenset[str], place: ast.AST | None) -> bool:
     return any(_leads(each, names, place) for each in scope.body)
-
-
-def _leaves(statement: ast.stmt, looping: bool = False) -> bool:
-    """Whether what follows may not be run; an error that is raised on a condition is for wrong use."""
-    if isinstance(statement, (ast.Break, ast.Continue)):
-        return not looping
-    if isinstance(statement, ast.Return):
-        return True
-    if isinstance(statement, ast.Expr):
-        return any(dotted_path(each.func) in _EXITS for each in nodes_in(statement, ast.Call))
-    if isinstance(statement, _DEFINITIONS):
-        return False
-    looping = looping or isinstance(statement, _LOOPS)
-    return any(_leaves(each, looping) for block in _blocks_of(statement) for each in block)
-
-
-def _goes_on(handler: ast.ExceptHandler) -> bool:
-    """Whether a program goes on after an error, which may be that there is no CUDA."""
-    return dotted_path(handler.type or ast.Name("")) != "KeyboardInterrupt" and not isinstance(
-        handler.body[-1], ast.Raise
-    )
-
-
-def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of a statement, one of which is run, or all; what is tried may be caught."""
-    names = ("body", "orelse", "finalbody")
-    yield from (block for name in names if (block := getattr(statement, name, [])))
-    yield from (each.body for name in ("handlers", "cases") for each in getattr(statement, name, ()))
-
-
-def _heads(statement: ast.stmt) -> Iterator[ast.expr]:
-    if isinstance(statement, (ast.For, ast.AsyncFor)):
-        yield statement.iter
-    elif isinstance(statement, ast.While):
-        yield statement.test
-    else:
-        yield from (each.context_expr for each in getattr(statement, "items", ()))
 
 
 def _surely_called(node: ast.AST) -> Iterator[ast.Call]:

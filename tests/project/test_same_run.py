@@ -1,0 +1,241 @@
+"""Files that the same run has saved, where its programs tell so in other functions, or by other objects and names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import ASKING, found
+
+SAVING = """import torch
+
+def keep(state, filename="checkpoint_of_pretraining"):
+    torch.save(state, filename)
+"""
+TWO_STEPS = """import torch
+from helper import place
+from saving import keep
+from torch import nn
+
+if __name__ == "__main__":
+    net = nn.Linear(3, 3).to(place())
+    best = 9.0
+    for epoch in range(9):
+        loss = net(torch.ones(3, device=place())).sum().item()
+        if loss < best:
+            best = loss
+            keep(net.state_dict())
+    net = nn.Linear(3, 3).to(place())
+    net.load_state_dict(torch.load("./checkpoint_of_pretraining"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("keep(net.state_dict())", 'keep(net.state_dict(), "checkpoint_of_pretraining")', False),
+        ("keep(net.state_dict())", 'keep(net.state_dict(), "checkpoint_of_finetuning")', True),
+        ("            keep(net.state_dict())\n", "", True),
+        ('torch.load("./checkpoint_of_pretraining")', 'torch.load("./checkpoint")', True),
+    ],
+    ids=["by default", "by its name", "another name", "nobody saves", "another file"],
+)
+def test_a_name_without_a_suffix_that_a_function_has_by_default(
+    tmp_path: Path, old: str, new: str, is_found: bool
+) -> None:
+    root = application(tmp_path, helper=ASKING, saving=SAVING, main=TWO_STEPS.replace(old, new))
+    assert ("main.py:TDL201" in found(root)) is is_found
+
+
+EPOCHS = """import torch
+from helper import place
+from torch import nn
+
+class Pool(nn.Module):
+    def forward(self, main, others):
+        return main + others
+
+def train_epoch(epoch, net, config):
+    if epoch != 0:
+        path = f"models/{config['name']}.pth"
+        net.load_state_dict(torch.load(path))
+    return net(torch.ones(3, device=place())).sum()
+
+def main(config):
+    net = nn.Sequential(nn.Linear(3, 3), Pool()).to(place())
+    path = f"models/{config['name']}.pth"
+    for epoch in range(9):
+        if train_epoch(epoch, net, config) < 1:
+            torch.save(net.state_dict(), path)
+
+if __name__ == "__main__":
+    main({"name": "first"})
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ('.pth"\n    for', '.ckpt"\n    for', True),
+        ("    for epoch", "    train_epoch(1, net, config)\n    for epoch", True),
+        ("range(9)", '("one", "two")', True),
+    ],
+    ids=["another round", "another file", "before the loop", "a loop over names"],
+)
+def test_a_function_that_a_loop_calls_reads_what_the_loop_saves(
+    tmp_path: Path, old: str, new: str, is_found: bool
+) -> None:
+    root = application(tmp_path, helper=ASKING, main=EPOCHS.replace(old, new))
+    assert ("main.py:TDL201" in found(root)) is is_found
+
+
+TESTED = """import torch
+from helper import place
+from torch import nn
+
+class Pool(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, main, others):
+        return self.layer(main) + others
+
+def build():
+    return Pool().to(place())
+
+def train(net):
+    for epoch in range(9):
+        net(torch.ones(3, device=place()), 1)
+    torch.save(net.state_dict(), "runs/best_pool.pth")
+
+def test(net):
+    net.load_state_dict(torch.load("runs/best_pool.pth"))
+
+def main():
+    net = build()
+    train(net)
+    test(net)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("main, others):\n        return self.layer(main)", "x, others):\n        return self.main(x)", False),
+        ("return self.layer(main) + others", "return self.main(self.layer(main), others)", False),
+        ("    train(net)\n", "", True),
+        ("net = build()\n", "net = build()\n    test(net)\n", True),
+    ],
+    ids=["a parameter", "a part of a module", "both", "nobody trains", "before the training"],
+)
+def test_what_is_called_like_a_function_leads_nowhere(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    text = TESTED.replace(old, new)
+    assert ("main.py:TDL201" in found(application(tmp_path, helper=ASKING, main=text))) is is_found
+
+
+ARCHITECTURE = """import os
+import torch
+from helper import place
+
+class Architecture:
+    def __init__(self, folder):
+        self.folder = folder
+        self.net = torch.nn.Linear(3, 3).to(place())
+
+    def save_checkpoint(self, is_best):
+        name = "checkpoint.pth.tar"
+        if is_best:
+            name = "model_best.pth.tar"
+        torch.save(self.net.state_dict(), os.path.join(self.folder, name))
+
+    def keep_best(self):
+        best = torch.load(os.path.join(self.folder, "model_best.pth.tar"))
+        self.net.load_state_dict(best)
+"""
+CREATING = """import sys
+import kinds
+
+def main():
+    model = kinds.KINDS[sys.argv[1]]("runs")
+    for epoch in range(9):
+        model.save_checkpoint(epoch == 3)
+    model.keep_best()
+
+if __name__ == "__main__":
+    main()
+"""
+KINDS = """from architecture import Architecture
+
+KINDS = {"plain": Architecture}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("        model.save_checkpoint(epoch == 3)\n", "        print(model)\n", True),
+        ("model.save_checkpoint", "other = sys.argv\n        other.save_checkpoint", True),
+    ],
+    ids=["the same object", "nobody saves", "another object"],
+)
+def test_an_object_of_a_class_that_is_looked_up_saves_before(
+    tmp_path: Path, old: str, new: str, is_found: bool
+) -> None:
+    text = CREATING.replace(old, new)
+    root = application(tmp_path, helper=ASKING, architecture=ARCHITECTURE, kinds=KINDS, main=text)
+    assert ("architecture.py:TDL201" in found(root)) is is_found
+
+
+KEEPING = """import os
+import torch
+
+KEPT = []
+
+def save_if_best(net, score):
+    if not KEPT or score > max(KEPT)[0]:
+        path = os.path.join("runs", f"model-{score:.4f}.pt")
+        torch.save(net.state_dict(), path)
+        KEPT.append((score, path))
+
+def best_of_all():
+    return max(KEPT)[1]
+"""
+ASKED = """import torch
+from helper import place
+from keeping import best_of_all, save_if_best
+from torch import nn
+
+def main():
+    net = nn.Linear(3, 3).to(place())
+    for epoch in range(9):
+        save_if_best(net, net(torch.ones(3, device=place())).sum().item())
+    best = best_of_all()
+    net.load_state_dict(torch.load(best))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("        save_if_best(net, net(torch.ones(3, device=place())).sum().item())\n", "        print(net)\n", True),
+        ("best = best_of_all()", "best = place()", True),
+    ],
+    ids=["saved before", "nothing is saved", "asked of another file"],
+)
+def test_the_file_that_keeps_the_best_ones_is_asked_for_one(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    root = application(tmp_path, helper=ASKING, keeping=KEEPING, main=ASKED.replace(old, new))
+    assert ("main.py:TDL201" in found(root)) is is_found

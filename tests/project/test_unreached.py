@@ -1,0 +1,76 @@
+"""Functions that no program comes to, though something else of the project has or says their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import ASKING, found
+
+NETS = """import torch
+from torch import nn
+
+def resnet18(weights=None):
+    return nn.Linear(3, 3)
+
+def resnet50(weights):
+    net = nn.Linear(3, 3)
+    net.load_state_dict(torch.load("runs/" + weights))
+    return net
+"""
+MAIN = """import argparse
+from helper import place
+from nets import resnet18
+
+def main():
+    args = argparse.ArgumentParser().parse_args()
+    print(resnet18(args.weights).to(place()))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_found"),
+    [
+        ("README.md", "The weights of a resnet50 are trained by `python main.py --arch resnet50`.\n", False),
+        ("README.md", "```python\nfrom nets import resnet50\n```\n", True),
+        ("README.md", "Call `resnet50(weights)` for the larger one.\n", True),
+        ("run.sh", "python main.py --net resnet50 --folder resnet50/runs\n", False),
+        ("run.sh", "python -c 'import nets; nets.resnet50().save()'\n", True),
+        ("config.yaml", "net: resnet50\n", True),
+        ("config.yaml", "net: resnet34\n", False),
+        ("plugins.py", "import importlib\nprint(importlib.import_module('plugins.first').resnet50)\n", False),
+        ("plugins.py", "import importlib\nprint(importlib.import_module('nets').resnet50)\n", True),
+        ("other.py", "def resnet50():\n    return 3\n", False),
+        ("use.py", "from other import resnet50\nprint(resnet50(place()))\n", False),
+        ("use.py", "from helper import place\nfrom nets import resnet50\nprint(resnet50(place()))\n", True),
+        ("use.py", "from helper import place\nfrom nets import *\nprint(resnet50(place()))\n", True),
+        ("use.py", "import nets\nfrom helper import place\nprint(nets.resnet50(place()))\n", True),
+    ],
+)
+def test_a_name_that_something_else_says(tmp_path: Path, name: str, text: str, is_found: bool) -> None:
+    other = "def resnet50(path):\n    return 3\n"
+    root = application(tmp_path, helper=ASKING, nets=NETS, main=MAIN, other=other)
+    (root / name).write_text(text)
+    assert ("nets.py:TDL201" in found(root)) is is_found
+
+
+def test_programs_whose_commands_are_functions_have_any_word_for_one(tmp_path: Path) -> None:
+    text = "import fire\nfrom nets import resnet18\n\nif __name__ == '__main__':\n    fire.Fire()\n"
+    root = application(tmp_path, helper=ASKING, nets=NETS + "\n\nimport fire\n\nfire.Fire()\n", main=MAIN, run=text)
+    (root / "README.md").write_text("`python nets.py resnet50 best.pt`\n")
+    assert "nets.py:TDL201" in found(root)
+
+
+def test_a_program_imports_a_function_of_the_same_name(tmp_path: Path) -> None:
+    """It imports another function of the file as well, and says the name of this one for the other."""
+    main = MAIN.replace("from nets import resnet18\n", "from nets import resnet18\nfrom other import resnet50\n")
+    main = main.replace("print(resnet18", "print(resnet50(args.weights), resnet18")
+    other = "def resnet50(path):\n    return 3\n"
+    assert "nets.py:TDL201" not in found(application(tmp_path, helper=ASKING, nets=NETS, main=main, other=other))
+    handing = "from nets import resnet50\n"
+    assert "nets.py:TDL201" in found(application(tmp_path, helper=ASKING, nets=NETS, main=main, other=handing))

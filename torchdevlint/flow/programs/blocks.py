@@ -1,0 +1,60 @@
+"""The blocks of a statement, which of them are run, and where what follows may not be."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.source.nodes import inside, nodes_in
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_COUNTING = frozenset({"range", "trange", "count"})
+_EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
+
+
+def leaves(statement: ast.stmt, looping: bool = False) -> bool:
+    """Whether what follows may not be run; an error that is raised on a condition is for wrong use."""
+    if isinstance(statement, (ast.Break, ast.Continue)):
+        return not looping
+    if isinstance(statement, ast.Return):
+        return True
+    if isinstance(statement, ast.Expr):
+        return any(dotted_path(each.func) in _EXITS for each in nodes_in(statement, ast.Call))
+    if isinstance(statement, _DEFINITIONS):
+        return False
+    looping = looping or isinstance(statement, LOOPS)
+    return any(leaves(each, looping) for block in blocks_of(statement) for each in block)
+
+
+def goes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether a program goes on after an error, which may be that there is no CUDA."""
+    return dotted_path(handler.type or ast.Name("")) != "KeyboardInterrupt" and not isinstance(
+        handler.body[-1], ast.Raise
+    )
+
+
+def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a statement, one of which is run, or all; what is tried may be caught."""
+    names = ("body", "orelse", "finalbody")
+    yield from (block for name in names if (block := getattr(statement, name, [])))
+    yield from (each.body for name in ("handlers", "cases") for each in getattr(statement, name, ()))
+
+
+def is_counted(loop: ast.stmt) -> bool:
+    """Whether the rounds of a loop have numbers, as epochs do; other rounds are each about something else."""
+    if not isinstance(loop, (ast.For, ast.AsyncFor)):
+        return isinstance(loop, ast.While)
+    calls = (each for each in inside(loop.iter) if isinstance(each, ast.Call))
+    return any(last_name(each.func) in _COUNTING for each in calls)
+
+
+def heads(statement: ast.stmt) -> Iterator[ast.expr]:
+    """What a loop, or a ``with``, evaluates before its block."""
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        yield statement.iter
+    elif isinstance(statement, ast.While):
+        yield statement.test
+    else:
+        yield from (each.context_expr for each in getattr(statement, "items", ()))
