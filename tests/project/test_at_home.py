@@ -1117,3 +1117,74 @@ def test_a_program_that_stands_alone_and_names_no_accelerator(
     root = application(tmp_path, **{"main": ALONE, **files})
     assert ("main.py:TDL003" in found(root)) == is_found
     assert "main.py:TDL003" in found(root, "TDL003")
+
+
+UNREAD = """import torch
+from data import batches
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def train(net, loader):
+    total = 0
+    for x in loader:
+        y = torch.ones(3)
+        total += net(x.to(device)).sum().item()
+        {line}
+    return total
+
+if __name__ == "__main__":
+    print(train(torch.nn.Linear(3, 3).to(device), batches()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("print(y.sum()); y.to(device)", []),
+        ("y.to(device); z = y.to(device); print(z)", []),
+        ("y.to(device); total += net(y).sum().item()", ["main.py:TDL001"]),
+        ("y.to(device); loader.append(y)", ["main.py:TDL001"]),
+        ("y.to(device); last = lambda: y", ["main.py:TDL001"]),
+    ],
+    ids=["never read", "moved again", "read by the model", "kept", "read later"],
+)
+def test_a_lost_move_of_what_is_not_read_again(tmp_path: Path, line: str, expected: list[str]) -> None:
+    data = "import torch\n\ndef batches():\n    return [torch.ones(3)]\n"
+    root = application(tmp_path, data=data, main=UNREAD.format(line=line))
+    assert found(root) == expected
+    assert "main.py:TDL001" in found(root, "TDL001")
+
+
+def test_a_lost_move_of_what_callers_have(tmp_path: Path) -> None:
+    code = """import torch
+
+def place(x: torch.Tensor, first: bool):
+    while first:
+        y = torch.ones(3)
+        print(y.sum())
+        y.cuda()
+    x.cuda()
+"""
+    main = UNREAD.format(line="place(y, total)").replace("from data", "from layers import place\nfrom data")
+    data = "import torch\n\ndef batches():\n    return [torch.ones(3)]\n"
+    root = application(tmp_path, layers=code, data=data, main=main)
+    assert found(root, "TDL001") == found(root) == ["layers.py:TDL001"] * 2
+
+
+def test_a_method_whose_none_every_program_would_meet(tmp_path: Path) -> None:
+    """``net = Net().to(device)`` ends on the CPU too, and ``net = Net().cuda()`` where there is a GPU alone."""
+    code = """import torch
+
+class Net(torch.nn.Linear):
+    def to(self, device):
+        self.table = torch.ones(3, device=device)
+        super().to(device)
+"""
+    main = "from layers import Net\n\nif __name__ == '__main__':\n    net = Net(3, 3)\n    print(net, net.{})\n"
+    root = application(tmp_path, layers=code, main=main.format("to('cuda')"))
+    assert found(root) == []
+    assert found(root, "TDL106") == ["layers.py:TDL106"]
+    code = code.replace("to(self, device)", "cuda(self, device='cuda')").replace(".to(device)", ".cuda(device)")
+    root = application(tmp_path, layers=code, main=main.format("cuda()"))
+    tree.forget()
+    assert "layers.py:TDL106" in found(root)

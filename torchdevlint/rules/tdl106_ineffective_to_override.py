@@ -155,6 +155,11 @@ class IneffectiveMove(Fact, frozen=True):
     at_other: Span
     attribute: str = ""
 
+    @property
+    def is_met_anywhere(self) -> bool:
+        """``model.to(device)`` is None for each device; ``.cuda()`` is what the CPU never comes to."""
+        return self.form == "returns" and self.method == "to"
+
 
 _MOVES = ("to", "cuda", "cpu", "xpu")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)

@@ -26,6 +26,11 @@ class Fact(_Shared, frozen=True):
     """The attribute that an object lacks, according to facts of this kind, unless those who made it give it one."""
     at: Span
 
+    @property
+    def is_met_anywhere(self) -> bool:
+        """Whether programs that are hurt by it end on the CPU as well, so that those which run are not."""
+        return False
+
 
 class Operand(Struct, frozen=True):
     """One side of an operation.

@@ -34,7 +34,7 @@ from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
-from torchdevlint.flow.programs.moved_results import is_moved_where_called
+from torchdevlint.flow.programs.moved_results import is_moved_where_called, is_never_read_again
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.ways import Ways
@@ -70,7 +70,7 @@ class Home:
         assert self._project is not None
         if isinstance(fact, _OF_MACHINES) and self._is_of_what_demands_cuda(fact):
             return not _is_of_ranks(fact)
-        if isinstance(fact, DiscardedMove) and fact.named:
+        if (isinstance(fact, DiscardedMove) and fact.named) or fact.is_met_anywhere:
             return self._has_no_users
         if isinstance(fact, CheckpointLoad) and (fact.of_data or fact.brought_back) and self._has_no_users:
             return self._application.is_of_several or self._stands_alone
@@ -102,7 +102,7 @@ class Home:
 
     def _lost_move_hurts_nobody(self, fact: DiscardedMove) -> bool:
         moved_by_callers = not self._callers.importers() and is_moved_where_called(self._tree, fact)
-        return not fact.moves or moved_by_callers
+        return not fact.moves or moved_by_callers or is_never_read_again(self._tree, fact)
 
     def _is_of_test(self, at: Span) -> bool:
         """Whether a place is in a class that a test has for itself, on the CPU."""

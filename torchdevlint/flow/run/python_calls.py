@@ -13,6 +13,7 @@ from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.uses import bindings_in, stored_into, uses_in
 from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.members import is_set_at_once
@@ -221,7 +222,11 @@ def _setattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
 
 
 def _sum(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    element = element_of(_first(arguments))
+    """The sum of what Python goes through: of a part of a batch that may be a list, these are as well numbers."""
+    summed = _first(arguments)
+    if isinstance(summed, Tensor) and summed.opaque and summed.device.origin is Origin.LOADER:
+        return UNKNOWN
+    element = element_of(summed)
     if not isinstance(element, Tensor) or len(arguments.positional) < 2:
         return element
     start_node, start = arguments.positional[1]
