@@ -12,7 +12,7 @@ CHECKS = {
         "METHODS": "append",
     },
     "asked_places": {
-        "EVENTS": "FunctionCalled LayerCalled",
+        "EVENTS": "FunctionCalled LayerCalled MethodCalled",
     },
     "checkpoints": {
         "EVENTS": "FunctionReturned LibraryCalled ModuleMethodCalled",

@@ -1,28 +1,42 @@
 """Models whose place a function asks for, without bringing there what it gives to them.
 
 ``device = next(model.parameters()).device`` says that the model may be anywhere, so what factories of the same
-function make on the CPU is not where it is (TDL004, TDL014). Where nothing reads the answer, an argument that is handed
-on to the model, or to a method of it, stays where it was (TDL310).
+function make on the CPU is not where it is (TDL004, TDL014). Nor is it where a function takes the device of an argument
+for the rest that it makes, ``device = x.device``. Where nothing reads the answer, an argument that is handed on to the
+model, or to a method of it, stays where it was (TDL310).
 """
 
 from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.events import FunctionCalled, LayerCalled, Mixed
+from torchdevlint.flow.events import FunctionCalled, LayerCalled, MethodCalled, Mixed
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import scatters
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda, mentions_device, names_of_item
+from torchdevlint.flow.scope.followed_devices import followed_in
+from torchdevlint.flow.scope.model_names import is_named_like_a_model
+from torchdevlint.flow.scope.names import (
+    argument_names,
+    dotted_path,
+    last_name,
+    mentions_cuda,
+    mentions_device,
+    names_of_item,
+)
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor
+from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Unknown
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, inside, is_inside, nodes_in, once_a_node
 
 _OWN = frozenset({"parameters", "buffers"})
+_MATRIX = 2
+_KEEPS = regex(r"load|save|add|set|append|push|update|insert|store|regist|fit|log|init|put|compile|export|trace")
+"""Methods that take a tensor to keep it, or do with it what is no matter of places."""
 _READ_ALL = frozenset({"locals", "eval", "exec"})
 _MOVES = frozenset({"to", *torch_api.DEVICE_METHODS})
 
@@ -44,6 +58,42 @@ def _note_layer(event: LayerCalled) -> None:
             frame.machine.emit(Mixed(frame, event.state, node, operation, (at, value), (event.layer, model)))
         else:
             _note_given(frame, event.state, asked, path, node, at, value)
+
+
+def _note_method(event: MethodCalled) -> None:
+    """``self.decoder.step(torch.tensor([start]))`` of a function that makes the rest where its argument is."""
+    frame, func, given = event.frame, event.node.func, event.arguments.positional
+    if not isinstance(event.receiver, Unknown) or not isinstance(func, ast.Attribute) or not given:
+        return
+    if frame.depth or event.state.guarded or not is_named_like_a_model(func.value) or _is_no_step(func.attr):
+        return
+    name = _followed(frame)
+    at, value = given[0]
+    if not name or not isinstance(value, Tensor) or not _is_made_here(frame, value) or is_bookkeeping(dotted_path(at)):
+        return
+    if (value.ndim or 0) >= _MATRIX or all(_is_of_data(each.function) for each in value.creations):
+        step = Step(f"what this function makes is where `{name}` is", event.node)
+        model = Tensor(Device(Origin.ARGUMENT, name), AT_LEAST_1, (), (step,))
+        operation = f"`{frame.machine.text_of(func)}()`"
+        frame.machine.emit(Mixed(frame, event.state, event.node, operation, (at, value), (func.value, model)))
+
+
+def _is_no_step(method: str) -> bool:
+    return is_bookkeeping(method) or _KEEPS.search(method) is not None
+
+
+def _is_of_data(factory: str) -> bool:
+    """Whether it makes a tensor of what it is given: ``torch.tensor([token])``, and no vector of flags to be filled."""
+    return factory.rpartition(".")[2] in torch_api.DATA_FACTORIES
+
+
+def _followed(frame: Frame) -> str:
+    """The argument whose device the function gives to other things that it makes; empty if there is none."""
+    function = frame.function
+    if not isinstance(function, ast.FunctionDef) or frame.context == "init" or not _moves_any(function):
+        return ""
+    followed = followed_in(function) & argument_names(function)
+    return min(followed) if len(followed) == 1 else ""
 
 
 def _note_function(event: FunctionCalled) -> None:
@@ -157,4 +207,4 @@ def _names(node: ast.AST) -> list[str]:
     return list(names_of_item(node)) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else []
 
 
-EVENTS = {LayerCalled: _note_layer, FunctionCalled: _note_function}
+EVENTS = {LayerCalled: _note_layer, FunctionCalled: _note_function, MethodCalled: _note_method}
