@@ -280,6 +280,69 @@ def test_what_stays_on_the_cpu_is_reported_where_it_is_made_if_it_meets_the_othe
     assert project({"net.py": NET, "main.py": _shown(".to(device)")})["main.py"] == set()
 
 
+RECURRENT = """
+    import torch
+    from torch import nn
+
+    class Encoder(nn.Module):
+        def __init__(self, words, width):
+            super().__init__()
+            self.width = width
+            self.words = nn.Embedding(words, width)
+            self.cell = nn.GRU(width, width)
+
+        def forward(self, words, state):
+            return self.cell(self.words(words), state)
+
+        def begin(self, batch):
+            return torch.zeros(1, batch, self.width)
+
+        def begin_there(self, batch):
+            return torch.zeros(1, batch, self.width, device=self.words.weight.device)
+
+    class Reader(Encoder):
+        def forward(self, words):
+            return self.cell(self.words(words), self.begin_there(words.size(1)))
+"""
+
+
+def _read(state: str, made: str = "Encoder(9, 4).to(device)") -> str:
+    return f"""
+        import torch
+        from net import Encoder, Reader
+
+        def main(words):
+            device = torch.device("cuda")
+            encoder = {made}
+            words = words.to(device)
+            state = {state}
+            for each in words:
+                found, state = encoder(each.unsqueeze(1), state)
+            return found
+    """
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("encoder.begin(1)", {(10, "TDL004")}),
+        ("encoder.begin(1).to(device)", set()),
+        ("encoder.begin_there(1)", set()),
+        ("None", set()),
+    ],
+)
+def test_what_another_file_makes_and_uses_is_reported_where_it_is_given(
+    project: Files, state: str, expected: set[tuple[int, str]]
+) -> None:
+    """Neither the file that makes it nor the one that puts the model on a GPU says alone that they meet."""
+    assert project({"net.py": RECURRENT, "main.py": _read(state)})["main.py"] == expected
+
+
+def test_what_another_file_makes_is_right_for_a_model_that_stays_on_the_cpu(project: Files) -> None:
+    main = _read("encoder.begin(1)", "Encoder(9, 4)").replace("words.to(device)", "words.long()")
+    assert project({"net.py": RECURRENT, "main.py": main})["main.py"] == set()
+
+
 @pytest.mark.parametrize(("moved", "expected"), [("", {(9, "TDL010")}), (".to(device)", set())])
 def test_a_loss_that_another_file_makes_is_reported_where_it_is_used(
     project: Files, moved: str, expected: set[tuple[int, str]]

@@ -99,6 +99,8 @@ def _place(fact: MixedDevices) -> tuple[Span, str]:
     Not where another file brings the other operand to its device: it may know when.
     """
     if fact.at.file and fact.creations and not fact.placed_elsewhere:
+        if fact.brought is not None:
+            return fact.brought.span, fact.brought.text
         return fact.creations[0].span, fact.creations[0].text
     return fact.at, fact.stayed.text
 

@@ -76,6 +76,7 @@ def _note_mixed(event: Mixed) -> None:
             placed_elsewhere=_is_placed_elsewhere(frame, other[1]),
             scalar=_scalar(frame, operation, stayed[1], written),
             made_of=event.made_of,
+            brought=_brought(frame, node, stayed[1], first) if first else None,
         )
 
     shown: list[Site | None] = [*sites] or [None]
@@ -93,6 +94,25 @@ def _is_put_on_another(tensor: Tensor) -> bool:
 def _is_placed_elsewhere(frame: Frame, tensor: Tensor) -> bool:
     """Whether another file makes or moves it, and not only the layers that it comes from."""
     return any(not step.of_module and frame.machine.span_of(step.node).file for step in tensor.steps)
+
+
+def _brought(frame: Frame, node: ast.AST, tensor: Tensor, site: Site) -> Operand | None:
+    """The argument by which this file gives a tensor of another file to what has it meet the other operand there."""
+    machine = frame.machine
+    if not machine.span_of(node).file or not machine.span_of(site.node).file:
+        return None
+    inner = frame
+    while inner.called_at is not None:
+        call, outer = inner.called_at
+        if not machine.span_of(call).file:
+            arguments = call.args if isinstance(call, ast.Call) else []
+            given = inner.given[max(len(inner.given) - len(arguments), 0) :]
+            for argument, value in zip(arguments, given, strict=False):
+                if isinstance(value, Tensor) and site in value.creations:
+                    return _operand(outer, argument, tensor)
+            return None
+        inner = outer
+    return None
 
 
 def _creation(frame: Frame, site: Site) -> Creation:

@@ -59,6 +59,8 @@ class MixedDevices(Fact, frozen=True):
     """A call that is seen, here or in another file, gives the other operand, or what it is made of, placed."""
     made_of: str = ""
     """The model that moved only after what stayed had been made of it."""
+    brought: Operand | None = None
+    """What stayed where this file gives it to the call that leads to an operation in another file, which made it too."""
 
     @property
     def of_argument(self) -> bool:

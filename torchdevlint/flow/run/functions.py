@@ -103,6 +103,7 @@ def run_function(
             nesting=nesting,
             without_accelerator=without,
             context=_context(function, frame.context),
+            given=given,
         )
         inner = State({}, shared, touched=touched, default_device=state.default_device)
         inner.without_accelerator = without

@@ -60,6 +60,7 @@ class Frame:
         called_at: tuple[ast.AST, Frame] | None = None,
         nesting: int = 0,
         without_accelerator: bool = False,
+        given: tuple[Value, ...] = (),
     ) -> None:
         self.machine = machine
         self.entry = entry
@@ -81,6 +82,8 @@ class Frame:
         """Called on a path that only a machine without one comes to."""
         self.called_at = called_at
         """The call that runs this function, and the frame that it stands in."""
+        self.given = given
+        """The arguments in a place that it is called with, a receiver among them."""
         self.nesting = nesting
         """How many containers are inside each other in the arguments that it is called with."""
         self.activation = 0
