@@ -60,7 +60,7 @@ class MixedDevices(Fact, frozen=True):
     made_of: str = ""
     """The model that moved only after what stayed had been made of it."""
     brought: Operand | None = None
-    """What stayed where this file gives it to the call that leads to an operation in another file, which made it too."""
+    """What stayed where this file gives it to the call that has another file use what that file made."""
 
     @property
     def of_argument(self) -> bool:
