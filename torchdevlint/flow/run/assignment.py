@@ -179,6 +179,7 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
                 assign_index(frame, state, target, each, position, value_node, value)
     if isinstance(base, Map) and root is not None:
         appended.note(frame, target.value, UNKNOWN if isinstance(position, Const) else value)
+        _forget_item(state, root, dotted_path(target))
         if isinstance(position, Const):
             state.bind(root, Map(tuple({**dict(base.items), position.value: value}.items()), base.element))
         else:
@@ -199,6 +200,13 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     if path is not None and not isinstance(base, Tensor):
         forget_paths(state, path)
         state.bind(path, value)
+
+
+def _forget_item(state: State, root: str, item: str | None) -> None:
+    """What ``d["k"].append(x)`` has put into an item of a dict is gone with it; of any item, if a key is unknown."""
+    forget_paths(state, item or root)
+    if item is not None:
+        state.paths.pop(item, None)
 
 
 def _replacing(frame: Frame) -> frozenset[ast.Subscript]:
