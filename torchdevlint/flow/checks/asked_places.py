@@ -79,7 +79,8 @@ def _note_method(event: MethodCalled) -> None:
 
 
 def _is_no_step(method: str) -> bool:
-    return is_bookkeeping(method) or _KEEPS.search(method) is not None
+    """Whether a method asks for lengths, or keeps what it is given; ``decoder.step(..)`` works on it."""
+    return (method != "step" and is_bookkeeping(method)) or _KEEPS.search(method) is not None
 
 
 def _is_of_data(factory: str) -> bool:
@@ -102,7 +103,7 @@ def _note_function(event: FunctionCalled) -> None:
     holder = node.func.value if isinstance(node.func, ast.Attribute) else None
     path = dotted_path(holder) if holder is not None else None
     asked = _asked(frame, path)
-    if asked is None or path is None or _moves_any(event.function.node) or not event.arguments.positional:
+    if asked is None or path is None or _brings_any(event.function.node) or not event.arguments.positional:
         return
     for at, value in tensor_operands(*event.arguments.positional[0]):
         if isinstance(value, Tensor):
@@ -184,6 +185,12 @@ def _unread(function: ast.FunctionDef, asked: ast.expr) -> str:
     names = [each.id for targets in bound for each in targets if isinstance(each, ast.Name)]
     read = {each.id for each in nodes_in(function, ast.Name) if not isinstance(each.ctx, ast.Store)}
     return names[0] if len(names) == 1 and read.isdisjoint((names[0], *_READ_ALL)) else ""
+
+
+@once_a_node
+def _brings_any(function: ast.AST) -> bool:
+    """Whether a function brings anything to a device; what it makes where its argument is does not move that."""
+    return any(last_name(each.func) in _MOVES and _is_placing(each) for each in nodes_in(function, ast.Call))
 
 
 @once_a_node
