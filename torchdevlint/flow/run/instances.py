@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.scope.names import defaults, positional_names
 from torchdevlint.flow.state.devices import TOP, Device, Origin, literal, on_cpu
-from torchdevlint.flow.state.joins import distribute
+from torchdevlint.flow.state.joins import alternatives, distribute
 from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,
@@ -76,7 +76,7 @@ def _with(value: Value, given: Mapping[str, Value]) -> Value:
 def _held_with(value: Value, given: Mapping[str, Value]) -> Value:
     """The same for what holds values."""
     if isinstance(value, Choice):
-        return distribute(value, lambda each: _with(each, given))
+        return _one_place(distribute(value, lambda each: _with(each, given)))
     if isinstance(value, Seq):
         items = None if value.items is None else tuple(_with(each, given) for each in value.items)
         return Seq(items, _with(value.element, given), tuple(_with(each, given) for each in value.members))
@@ -86,6 +86,19 @@ def _held_with(value: Value, given: Mapping[str, Value]) -> Value:
     if isinstance(value, Record):
         return Record(value.kind, tuple((name, _with(each, given)) for name, each in value.items))
     return value
+
+
+def _one_place(value: Value) -> Value:
+    """A device that is named in several ways, as the default ``"cpu"`` of a parameter and by what it stands for."""
+    places = {_named(each) for _, each in alternatives(value)}
+    place = places.pop() if len(places) == 1 and isinstance(value, Choice) else TOP
+    return value if place == TOP else Dev(place)
+
+
+def _named(value: Value) -> Device:
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return literal(value.value)
+    return value.device if isinstance(value, Dev) else TOP
 
 
 def _tensor_with(value: Tensor, given: Mapping[str, Value]) -> Tensor:
