@@ -27,6 +27,7 @@ from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import Machine, accelerated, control
 from torchdevlint.runtime.execute.moved import moved_from_the_cpu
 from torchdevlint.runtime.execute.observe import Observation
+from torchdevlint.runtime.execute.put_right import put_right
 from torchdevlint.runtime.execute.search import MOST_RUNS, Run, search
 from torchdevlint.runtime.execute.slots import Slot
 from torchdevlint.runtime.execute.target import Target, dotted, read_target
@@ -189,6 +190,9 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
             break
     if request["rung"] == "slice" and shown.symptom is not None:
         shown = _of_a_slice(program, values, shown, target)
+    elif isinstance(program, call.CallProgram) and shown.symptom is False:
+        why = put_right(watch, program.place.function, values)
+        shown = Observation(None, why, observed=shown.observed) if why else shown
     inputs = {
         key.removeprefix(INIT): describe(one, setting)
         for key, one in values.items()
@@ -262,7 +266,8 @@ def _observed(
         return overrides.of_override(result, instance, target, setting)
     if mode == "registration":
         return observe.of_registration(instance, target, setting)
-    came_to = lines.rows | watch.rows | _given(program, values)
+    watch.rows |= lines.rows
+    came_to = watch.rows | _given(program, values)
     if any(rows.isdisjoint(came_to) for rows in _wanted(program, watch)):
         return Observation(None, "on the accelerator it does not come to the flagged expression")
     if mode == "exception":

@@ -43,12 +43,13 @@ class Evaluation:
 @dataclass(slots=True)
 class Seen:
     """What is known of one expression in one run. `met`: it did its work, and two tensors or more, one of them of the
-    accelerator, were its operands; `alone` says so of one.
+    accelerator, were its operands; `alone` says so of one, and `gave_there` of a tensor in what it gave.
     """
 
     evaluated: bool = False
     met: bool = False
     alone: bool = False
+    gave_there: bool = False
 
 
 class Answered(Protocol):
@@ -141,6 +142,7 @@ class Watch:
             seen.evaluated = True
             seen.met = seen.met or (evaluation.accelerated and evaluation.tensors > 1)
             seen.alone = seen.alone or (evaluation.accelerated and evaluation.tensors > 0)
+            seen.gave_there = seen.gave_there or any(map(self._is_there, held(value)))
             if self.answers is not None and number in self.told.at:
                 self.answers.take(evaluation.values, value)
         self.rows.add(row_of(number))
