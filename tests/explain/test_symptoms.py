@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 
 import pytest
 
 from scripts.docs import error_texts
+from tests.conftest import ROOT
 from torchdevlint.rules import all_rules, by_code
 from torchdevlint.symptoms import (
     GROUPS,
@@ -180,3 +182,16 @@ def test_devices_have_one_spelling(text: str, device: str) -> None:
 def test_recognising_takes_time_in_proportion(letters: str) -> None:
     """A pattern that began with any letters would take minutes here."""
     assert recognise(letters * (60_000 // len(letters))) is None
+
+
+ABOUT_SOMETHING_ELSE = ("Jiterator is only", "expand(torch.cuda.", "CUDAGuardImpl initialized", "Could not run")
+"""Begin texts of the record that name devices: PyTorch's own confusions, and operations that CUDA lacks."""
+
+
+def test_what_a_gpu_says_of_operators_with_a_tensor_elsewhere_is_of_places() -> None:
+    (path,) = (ROOT / "benchmarks" / "operators" / "recorded").glob("*.json")
+    outcomes = json.loads(path.read_text(encoding="utf-8"))["outcomes"]
+    texts = {one["text"] for one in outcomes if "text" in one}
+    about = {text for text in texts if re.search(r"\b(?:cpu|cuda|devices?)\b", text, re.IGNORECASE)}
+    assert len(about) > 50
+    assert {text for text in about if not is_of_places(text) and not text.startswith(ABOUT_SOMETHING_ELSE)} == set()

@@ -145,6 +145,26 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "",
                 "aten/src/ATen/native/ReduceOps.cpp",
             ),
+            Wording(
+                rf"expected out tensor to be on device (?P<other>{_DEVICE}) but got (?P<device>{_DEVICE})",
+                "RuntimeError: multi_dot(): expected out tensor to be on device cuda:0 but got cpu",
+                "",
+                "aten/src/ATen/native/LinearAlgebra.cpp",
+            ),
+            Wording(
+                rf"device type (?P<other>{_DEVICE}) does not match device type of out parameter "
+                rf"\((?P<device>{_DEVICE})",
+                "RuntimeError: device type cpu does not match device type of out parameter (cuda)",
+                "",
+                "torch/csrc/utils/python_arg_parser.h",
+            ),
+            Wording(
+                r"Expected self\.device\(\) == out\.device\(\) to be true, but got false",
+                "RuntimeError: Expected self.device() == out.device() to be true, but got false. (Could this error "
+                "message be improved? If so, please report an enhancement request to PyTorch.)",
+                "",
+                "aten/src/ATen/native",
+            ),
         ),
     ),
     Symptom(
@@ -169,6 +189,14 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "RuntimeError: Expected scalars to be on CPU, got cuda:0 instead.",
                 "",
                 "aten/src/ATen/native",
+            ),
+            Wording(
+                r"CPU Scalar support for (?P<argument>\w+) argument is not supported when calling (?P<operation>\w+)",
+                "RuntimeError: CPU Scalar support for tensor1 argument is not supported when calling addcmul on CUDA "
+                "tensors. However, CPU Scalar support for tensor2 is supported, please swap your tensor1 and tensor2 "
+                "terms.",
+                "",
+                "aten/src/ATen/native/cuda/PointwiseOpsKernel.cu",
             ),
         ),
     ),
@@ -203,6 +231,21 @@ SYMPTOMS: tuple[Symptom, ...] = (
             ),
         ),
         sure=True,
+    ),
+    Symptom(
+        "split-indices",
+        "host",
+        "The places at which `tensor_split` divides are read on the CPU, and are on an accelerator.",
+        "give the places as a list or on the CPU: `indices.cpu()`",
+        (),
+        (
+            Wording(
+                r"tensor_split expected (?P<argument>\w+) to be on (?P<other>cpu), but it's on (?P<device>[a-z:0-9]+)",
+                "RuntimeError: tensor_split expected tensor_indices_or_sections to be on cpu, but it's on cuda:0",
+                "since 1.8",
+                "aten/src/ATen/native/TensorShape.cpp",
+            ),
+        ),
     ),
     Symptom(
         "packed-lengths",

@@ -154,7 +154,7 @@ SYMPTOMS: tuple[Symptom, ...] = (
             ),
             Wording(
                 r"Expected query, key, and value to have the same device type, but got query\.device: (?P<other>\S+) "
-                r"key\.device: (?P<device>\S+)",
+                r"key\.device: (?:(?P=other) and value\.device: )?(?P<device>\S+)",
                 "RuntimeError: Expected query, key, and value to have the same device type, but got query.device: "
                 "cuda:0 "
                 "key.device: cpu and value.device: cpu instead.",
@@ -217,7 +217,7 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 r"device "
                 r"\"(?P<device>[^\"]+)\"",
                 'RuntimeError: Attempted to set the storage of a tensor on device "cuda:0" to a storage on different '
-                'device '
+                "device "
                 '"cpu". This is no longer allowed; the devices must match',
                 "",
                 "aten/src/ATen/native/TensorShape.cpp",
