@@ -113,3 +113,31 @@ def test_a_program_that_ends_at_its_imports_leads_nowhere(tmp_path: Path) -> Non
     broken = MAIN.replace("from helper import place", "from helper import place, gone")
     assert found(application(tmp_path, **files, main=broken)) == []
     assert found(application(tmp_path, **files, main=broken, other=MAIN)) == ["loading.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("files", "is_found"),
+    [
+        ({"main": "from tools import Loss\n", "more": "from tools.parts import forward\n"}, False),
+        ({"main": "from tools import parts\n", "more": "from tools.parts import forward\n"}, True),
+        ({"main": "from tools import Loss\n"}, True),
+        (
+            {
+                "main": "try:\n    from tools import Loss\nexcept ImportError:\n    Loss = None\n",
+                "more": "import tools.parts\n",
+            },
+            True,
+        ),
+    ],
+    ids=["no name of it", "a module of it", "nobody else asks it", "tried"],
+)
+def test_a_folder_without_a_file_of_its_own_has_nothing_but_modules(
+    tmp_path: Path, files: dict[str, str], is_found: bool
+) -> None:
+    """What was one file, and is a folder of files now, is asked for what was in it."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "parts.py").write_text("forward = None\n")
+    main = "import sys\nimport torch\nfrom helper import place\n" + files["main"]
+    main += "net = torch.nn.Linear(3, 3).to(place())\nnet.load_state_dict(torch.load(sys.argv[1]))\nprint(net)\n"
+    root = application(tmp_path, helper=ASKING, more=files.get("more", ""), main=main)
+    assert ("main.py:TDL201" in found(root)) is is_found

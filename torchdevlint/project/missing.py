@@ -19,6 +19,7 @@ from torchdevlint.project.uses import Project
 
 _GENERATED = regex(r"^_|_pb2|version")
 """Names of modules that stand in no repository."""
+_MOST_MODULES = 12
 _SUBMODULE = regex(r"^\s*path\s*=\s*(\S+)", re.MULTILINE)
 _BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bsys\.modules\b|(?<!self\.)\b__dict__\b|\bsetattr\(\s*(?!self\b)")
 """How a module may bind names that none of its statements names."""
@@ -83,7 +84,8 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
     if home is None:
         return False
     folder = folder_of(home)
-    if folder not in (None, home) and os.path.dirname(folder or "") == os.path.dirname(project.path):
+    is_beside = folder is not None and os.path.dirname(folder) == os.path.dirname(project.path)
+    if folder is not None and is_beside and (folder != home or _is_package_alone(folder, project)):
         return True
     if folder is not None and folder in map(str, PurePath(project.path).parents):
         return True
@@ -117,11 +119,22 @@ def _is_unbound(name: str, home: str, project: Project) -> bool:
     """Whether the module at `home`, or the folder of one, surely has nothing by this name."""
     if name == "*" or project.submodule(home, name) is not None:
         return False
-    module = project.library.get(home) if home.endswith(".py") else None
+    if not home.endswith(".py"):
+        return _is_package_alone(home, project)
+    module = project.library.get(home)
     if module is None:
         return False
     project.used(home, "", module)
     return name not in module.bindings and not _may_bind(module, name)
+
+
+def _is_package_alone(folder: str, project: Project) -> bool:
+    """Whether a folder without ``__init__.py`` is what all import that name it: others ask it for its modules.
+
+    It has nothing else. Python prefers a package of that name which is installed, and these would not find theirs.
+    """
+    modules = [each for each in project.saying(()) or () if os.path.dirname(each) == folder]
+    return any(project.importers(each) for each in modules[:_MOST_MODULES])
 
 
 def _may_bind(module: ModuleFile, name: str) -> bool:
