@@ -151,3 +151,35 @@ def test_what_is_converted_before_it_is_written(tmp_path: Path, converted: str, 
     writing += "    torch.save(data, folder + 'data_static.pt')\n"
     root = application(tmp_path, helper=HELPER, main=TRAINING, relabel=script, writing=writing)
     assert found(root) == expected
+
+
+PARAMETERS = """import sys
+import torch
+from helper import place
+
+def options(folder):
+    training_params = torch.load(folder + "/training_params.bin")
+    args = training_params["training_args"]
+    labels = training_params["label_list"]
+    return args, labels
+
+if __name__ == "__main__":
+    args, labels = options(sys.argv[1])
+    print(torch.ones(len(labels), device=place()), args)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ('"label_list"', '"label_weights"', True),
+        ("return args, labels", 'return args, labels, training_params["model"]', True),
+        ("return args, labels", "return args, labels, training_params", True),
+        ('"training_args"', '"training_net"', True),
+    ],
+    ids=["options and labels", "weights", "a model", "all of it", "no options"],
+)
+def test_options_are_all_that_is_taken_out(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    root = application(tmp_path, helper=HELPER, main=PARAMETERS.replace(old, new))
+    assert ("main.py:TDL201" in found(root)) is is_found

@@ -239,3 +239,46 @@ if __name__ == "__main__":
 def test_the_file_that_keeps_the_best_ones_is_asked_for_one(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
     root = application(tmp_path, helper=ASKING, keeping=KEEPING, main=ASKED.replace(old, new))
     assert ("main.py:TDL201" in found(root)) is is_found
+
+
+COPYING = """import os
+import shutil
+import torch
+from helper import place
+from torch import nn
+
+def save_checkpoint(state, is_best, folder):
+    filename = os.path.join(folder, "checkpoint.pth.tar")
+    torch.save(state, filename)
+    if is_best:
+        shutil.copyfile(filename, os.path.join(folder, "model_best.pth.tar"))
+
+def main(folder):
+    net = nn.Linear(3, 3).to(place())
+    for epoch in range(9):
+        save_checkpoint(net.state_dict(), epoch == 3, folder)
+    net.load_state_dict(torch.load(os.path.join(folder, "model_best.pth.tar")))
+
+if __name__ == "__main__":
+    main("runs")
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("shutil.copyfile(filename, ", "print(", True),
+        ("        save_checkpoint(net.state_dict(), epoch == 3, folder)\n", "        print(net)\n", True),
+    ],
+    ids=["copied", "not copied", "not saved"],
+)
+def test_what_is_saved_is_copied_to_the_name_that_is_read(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    root = application(tmp_path, helper=ASKING, main=COPYING.replace(old, new))
+    assert ("main.py:TDL201" in found(root)) is is_found
+
+
+def test_each_round_of_a_program_reads_what_an_earlier_run_saved(tmp_path: Path) -> None:
+    """Nothing keeps the first round from reading: what is there was saved by another run."""
+    text = EPOCHS.replace("    if epoch != 0:\n", "    if config['resumes']:\n")
+    assert "main.py:TDL201" in found(application(tmp_path, helper=ASKING, main=text))

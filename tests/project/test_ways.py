@@ -440,3 +440,16 @@ def test_a_literal_device_where_all_programs_need_cuda(tmp_path: Path) -> None:
     assert found(root) == []
     (root / "main.py").write_text(ENTRY.replace("net.cuda()", "net.to(place())"))
     assert found(root) == ["layers.py:TDL012"]
+
+
+@pytest.mark.parametrize(
+    ("moved", "expected"),
+    [
+        ("net.cuda() if args.one else torch.nn.DataParallel(net).cuda()", []),
+        ("net.cuda() if args.one else net", ["loading.py:TDL201"]),
+        ("net.cuda() if args.one else torch.nn.DataParallel(net)", ["loading.py:TDL201"]),
+    ],
+)
+def test_a_model_goes_to_cuda_in_both_cases(tmp_path: Path, moved: str, expected: list[str]) -> None:
+    trainer = TRAINER.replace("net.cuda()", moved)
+    assert found(application(tmp_path, helper=ASKING, loading=LOADING, trainer=trainer, main=MAIN)) == expected

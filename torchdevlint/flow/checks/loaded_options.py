@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks.file_names import Place, file_name, scopes_of
 from torchdevlint.flow.checks.saved_names import bound_to
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.call_sites import own_call_sites
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import nodes_in, own_nodes_in
 
@@ -27,8 +28,26 @@ def stands_for_options(frame: Frame, load: ast.Call) -> bool:
         return True
     tree, others = frame.machine.tree, frame.machine.others
     at = Place(scopes_of(tree, load), "" if others is None else others.home, None if others is None else others.project)
-    instead = list(_instead(frame.function or tree, load))
-    return bool(instead) and all(_makes_options(at, each) for each in instead)
+    instead: list[tuple[Place, ast.expr | None]] = [(at, each) for each in _instead(frame.function or tree, load)]
+    if isinstance(frame.function, ast.FunctionDef):
+        instead += _given(at.around((tree,)), tree, frame.function, load)
+    return bool(instead) and all(_makes_options(*each) for each in instead)
+
+
+def _given(
+    at: Place, tree: ast.Module, function: ast.FunctionDef, load: ast.Call
+) -> Iterator[tuple[Place, ast.expr | None]]:
+    """What the calls in a file give the parameter in whose place a load is put: ``opt = torch.load(..)``."""
+    paths = [path for path, values in values_by_path(function).items() if load in values]
+    for path in paths if argument_names(function).issuperset(paths) else ():
+        for site in own_call_sites(tree, function):
+            given, scopes = site.argument(function, path), scopes_of(tree, site.call)
+            if isinstance(given, ast.Name):
+                around, bound = bound_to(scopes, given.id)
+                before = (each.value for each in bound if each.value is not site.call)
+                yield from ((at.around(around), each) for each in before)
+            else:
+                yield at.around(scopes), given
 
 
 def _instead(scope: ast.AST, load: ast.Call) -> Iterator[ast.expr]:

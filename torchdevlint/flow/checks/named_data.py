@@ -31,6 +31,7 @@ _OF_MODELS = frozenset(
     """.split()
 )
 """Words for what was trained, or was made by what was: it was where that was."""
+_OF_OPTIONS = frozenset("arg config hparam opt option setting".split())
 _AS_MODELS = frozenset("load_state_dict eval train parameters named_parameters modules state_dict cpu keys".split())
 """Methods of models, of state dicts, and of tensors that may be elsewhere."""
 _READERS = frozenset("torch np numpy pickle json joblib yaml".split())
@@ -44,6 +45,8 @@ def is_called_data(scope: ast.AST, owner: ast.AST | None, load: ast.Call, name: 
     enough that no name says otherwise, nor that of the function.
     """
     targets = _bound_to(scope).get(id(load), [])
+    if targets and _has_options_alone(scope, targets):
+        return True
     words = {word for each in (*targets, *_said_in(load), name or "") for word in _words(each)}
     if not words.isdisjoint(_OF_MODELS):
         return False
@@ -52,6 +55,19 @@ def is_called_data(scope: ast.AST, owner: ast.AST | None, load: ast.Call, name: 
     around = owner if owner is not None and any("." in each for each in targets) else scope
     nodes, paths = _used_as_models(around)
     return id(load) not in nodes and paths.isdisjoint(targets)
+
+
+def _has_options_alone(scope: ast.AST, targets: list[str]) -> bool:
+    """Whether a function only takes options and data out of what it loads: ``saved["training_args"]``."""
+    read = [each for each in inside(scope) if dotted_path(each) in targets and isinstance(each.ctx, ast.Load)]
+    taken = [each for each in nodes_in(scope, ast.Subscript) if any(each.value is one for one in read)]
+    keys = [each.slice.value if isinstance(each.slice, ast.Constant) else None for each in taken]
+    words = [frozenset(_words(each)) for each in keys if isinstance(each, str)]
+    return (
+        len(words) == len(read) > 0
+        and any(not _OF_OPTIONS.isdisjoint(each) for each in words)
+        and all(_OF_MODELS.isdisjoint(each) and not (_OF_OPTIONS | _OF_DATA).isdisjoint(each) for each in words)
+    )
 
 
 def _is_kept(scope: ast.AST, targets: list[str]) -> bool:

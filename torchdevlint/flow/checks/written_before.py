@@ -14,11 +14,15 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import is_below, nodes_in
 
 _MOST_CALLS = 8
+_COPIES = frozenset(f"shutil.{each}" for each in ("copy", "copy2", "copyfile", "move")) | {"os.rename", "os.replace"}
 
 
 def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scope, call: ast.Call) -> bool:
-    """Whether a call saves the file that `load` in the file at `home` reads: all names that it may have are alike."""
-    if dotted_path(call.func) != "torch.save":
+    """Whether a call saves the file that `load` in the file at `home` reads: all names that it may have are alike.
+
+    A file may be saved under one name, and copied to another: ``shutil.copyfile(filename, "model_best.pth.tar")``.
+    """
+    if dotted_path(call.func) != "torch.save" and dotted_path(call.func) not in _COPIES:
         return False
     written, read = _path(call, 1), _path(load, 0)
     if written is None or read is None:

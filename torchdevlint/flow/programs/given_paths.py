@@ -20,7 +20,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, first_nam
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import is_below, nodes_in
+from torchdevlint.source.nodes import inside, is_below, nodes_in
 
 _MOST_FILES = 40
 _SAVING = regex(r"(?i)early_?stop|check_?point|saver")
@@ -50,7 +50,19 @@ def ways_of_writing(own: ModuleFile, project: Project, load: ast.Call) -> Ways:
     method, owner = _method_around(own.tree, load)
     there = None if owner is None else Scope(own, project, method, owner)
     happens = partial(writes_what_is_read, own.path, own.tree, load)
-    return Ways(project, happens, loosely=True, method=there)
+    return Ways(project, happens, loosely=True, method=there, in_rounds=_is_for_some_rounds(own.tree, load))
+
+
+def _is_for_some_rounds(tree: ast.Module, load: ast.Call) -> bool:
+    """Whether a number decides over a load: ``if epoch != 0:``, ``if epoch in (3, 6):``."""
+    tests = (each.test for each in nodes_in(scopes_of(tree, load)[0], ast.If) if is_below(load, each))
+    compared = (part for each in tests for part in inside(each) if isinstance(part, ast.Compare))
+    return any(
+        isinstance(part, ast.Constant) and type(part.value) is int
+        for each in compared
+        for to in each.comparators
+        for part in inside(to)
+    )
 
 
 def _method_around(tree: ast.Module, node: ast.AST) -> tuple[ast.FunctionDef | None, ast.ClassDef | None]:

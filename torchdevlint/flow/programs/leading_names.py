@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
 from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.source.nodes import is_below, nodes_in, once_a_node
 
@@ -18,19 +18,19 @@ _READERS = frozenset("torch torch.jit np numpy pickle json yaml joblib jsonlib o
 def names_on_the_way(files: Iterable[ModuleFile], place: ast.AST) -> frozenset[str]:
     """The names of the functions of some files through which one comes to a place, methods by their own.
 
-    A constructor, and what is called by an operator or by PyTorch, goes by its class. ``self.main`` is no function
-    `main` of the top level.
+    A constructor, and what is called by an operator or by PyTorch, goes by its class. ``net.train()`` and ``self.main``
+    are no functions of the top level.
     """
     trees = [each.tree for each in files]
-    named = [each for tree in trees for each in _named(tree)]
+    named = [(name, node, _imported(tree)) for tree in trees for name, node in _named(tree)]
+    reading = [(name, read_by(node), _read_of_objects(node, modules)) for name, node, modules in named]
     methods = {each.name for tree in trees for owner in nodes_in(tree, ast.ClassDef) for each in _methods(owner)}
-    names = {name for name, node in named if is_below(place, node)}
+    names = {name for name, node, _ in named if is_below(place, node)}
     before = 0
     while len(names) > before:
         before = len(names)
-        others = names - methods
-        reading = ((name, read_by(node) - (others & _read_of_self_alone(node))) for name, node in named)
-        names.update([name for name, read in reading if not names.isdisjoint(read)])
+        functions = names - methods
+        names.update([name for name, read, of_objects in reading if (read - (functions & of_objects)) & names])
     return frozenset(names)
 
 
@@ -44,13 +44,17 @@ def read_by(node: ast.AST) -> frozenset[str]:
     return frozenset(names)
 
 
-@once_a_node
-def _read_of_self_alone(node: ast.AST) -> frozenset[str]:
-    """The names that code reads as attributes of ``self``, and not otherwise."""
+def _read_of_objects(node: ast.AST, modules: frozenset[str]) -> frozenset[str]:
+    """The names that code reads as attributes of what is none of the `modules`, and not otherwise."""
     attributes = nodes_in(node, ast.Attribute)
-    own = {each.attr for each in attributes if dotted_path(each.value) == "self"}
-    others = {each.attr for each in attributes if dotted_path(each.value) != "self"}
-    return frozenset(own - others - _read_as_names(node))
+    of_modules = {each.attr for each in attributes if first_name(dotted_path(each.value) or "") in modules}
+    return frozenset({each.attr for each in attributes} - of_modules - _read_as_names(node))
+
+
+@once_a_node
+def _imported(tree: ast.Module) -> frozenset[str]:
+    """The names that imports bind anywhere in a file."""
+    return frozenset(each.asname or each.name.partition(".")[0] for each in nodes_in(tree, ast.alias))
 
 
 def _read_as_names(node: ast.AST) -> set[str]:

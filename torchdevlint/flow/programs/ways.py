@@ -20,7 +20,7 @@ from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import below, is_below, nodes_in, own_nodes_in
+from torchdevlint.source.nodes import below, inside, is_below, nodes_in, own_nodes_in
 
 _MOST_FUNCTIONS = 400
 """So many functions are followed for one program; what more of them do is not known."""
@@ -39,7 +39,8 @@ class Ways:
 
     What comes `after` the place counts as well if it surely does. With `loosely`, what a condition decides in a
     function that is called, or in a loop, counts: the epoch that was best is saved in one of them. An object whose
-    class is not known, and that is asked for the `method` with the place, is one of the class which has that.
+    class is not known, and that is asked for the `method` with the place, is one of the class which has that. A place
+    that the first round of a counted loop leaves out (`in_rounds`) comes after what another round does.
     """
 
     def __init__(
@@ -49,12 +50,14 @@ class Ways:
         after: bool = False,
         loosely: bool = False,
         method: Scope | None = None,
+        in_rounds: bool = False,
     ) -> None:
         self._project = project
         self._happens = happens
         self._after = after
         self._loosely = loosely
         self._method_there = method
+        self._in_rounds = in_rounds
         self._known: dict[ast.AST, bool] = {}
         self._on_the_way: set[ast.AST | None] = set()
 
@@ -111,7 +114,7 @@ class Ways:
         statement = block[number]
         if any(self._statement(scope, each) for each in block[:number]):
             return True
-        if self._loosely and is_counted(statement) and self._block(scope, statement.body):  # type: ignore[attr-defined]
+        if self._in_rounds and is_counted(statement) and self._block(scope, statement.body):  # type: ignore[attr-defined]
             return True  # in another round
         if self._after and not leaves(statement):
             after = takewhile(lambda each: not leaves(each), block[number + 1 :])
@@ -184,7 +187,8 @@ class Ways:
             callee = self._callee(scope, call)
             if callee is not None and callee.function and self._body(callee, callee.function, callee.body):
                 return True
-        return False
+        choices = (each for each in inside(node) if isinstance(each, ast.IfExp))
+        return any(all(self._expression(scope, arm) for arm in (each.body, each.orelse)) for each in choices)
 
     def _body(self, scope: Scope, node: ast.AST, body: Sequence[ast.stmt]) -> bool:
         """Whether it happens in a function, or a module that is imported, on every path."""
