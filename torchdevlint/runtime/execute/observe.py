@@ -164,7 +164,7 @@ class Movement:
         kept_in: ast.expr = self.loop.iter if self.loop is not None else call.func.value
         made_by: ast.expr = call
         dropped = self.statement.value if isinstance(self.statement, ast.Expr) else None
-        if isinstance(dropped, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        if isinstance(dropped, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
             kept_in, made_by = dropped.generators[0].iter, dropped
         try:
             kept, moved = list(_all_in(_value(frame, kept_in))), list(_all_in(_value(frame, made_by)))
@@ -251,9 +251,9 @@ def _moves(statement: ast.stmt, at: Region) -> Iterator[ast.Call]:
 
 
 def _value(frame: FrameType, node: ast.expr) -> Any:
-    return eval(  # noqa: S307 (the user's own expression, in the user's own frame)
-        compile(ast.fix_missing_locations(ast.Expression(node)), "<verify>", "eval"), frame.f_globals, frame.f_locals
-    )
+    names = {**frame.f_globals, **frame.f_locals}  # as one, since what a comprehension reads is not looked up in locals
+    code = compile(ast.fix_missing_locations(ast.Expression(node)), "<verify>", "eval")
+    return eval(code, names)  # noqa: S307 (the user's own expression)
 
 
 def _where(tensor: torch.Tensor) -> str:
