@@ -157,6 +157,9 @@ def _assignments(nodes: dict[type, list[Any]], scope: ast.AST) -> list[Assignmen
 
 @once_a_node
 def _walked_alone(scope: ast.AST) -> dict[type, list[Any]]:
+    everything = _walked(scope)[0]
+    if everything.keys().isdisjoint(_DEFINITIONS):
+        return everything
     found: defaultdict[type, list[Any]] = defaultdict(list)
     level = below([scope])
     while level:

@@ -65,11 +65,12 @@ def _switch_of(function: ast.FunctionDef) -> str | None:
     """The parameter that is on by default, and sends something to CUDA: ``if use_cuda: x = x.cuda()``."""
     if mentions_cuda(function.name):
         return None
-    on = {name for name, each in defaults(function) if isinstance(each, ast.Constant) and each.value is True}
-    for test in own_nodes_in(function, ast.If):
+    literals = ((name, each) for name, each in defaults(function) if isinstance(each, ast.Constant))
+    on = {name for name, each in literals if each.value is True and mentions_cuda(name)}
+    for test in own_nodes_in(function, ast.If) if on else ():
         name = test.test.id if isinstance(test.test, ast.Name) else ""
         sent = (call for each in test.body for call in nodes_in(each, ast.Call))
-        if name in on and mentions_cuda(name) and any(names_cuda(each) is not None for each in sent):
+        if name in on and any(names_cuda(each) is not None for each in sent):
             return name
     return None
 
