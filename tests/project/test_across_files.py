@@ -392,6 +392,56 @@ def test_a_place_that_another_file_chooses_by_what_it_is_given(
     assert project({"helpers.py": helpers, "net.py": net})["net.py"] == expected
 
 
+SCORES = """
+    import torch
+
+    def accuracy(scores, labels):
+        hits = scores.argmax(-1) == labels
+        return hits.float().mean().numpy()
+
+    def brought(scores, labels):
+        return (scores.argmax(-1) == labels).float().mean().cpu().numpy()
+
+    def asked(scores, labels):
+        hits = scores.argmax(-1) == labels
+        if isinstance(hits, torch.Tensor):
+            hits = hits.cpu()
+        return hits.numpy()
+
+    def placed(scores, labels, device):
+        return (scores.to(device) == labels.to(device)).numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("accuracy(scores, y)", {(10, "TDL006")}),
+        ("accuracy(scores.cpu(), y.cpu())", set()),
+        ("brought(scores, y)", set()),
+        ("asked(scores, y)", set()),
+        ("placed(scores, y, device)", set()),
+    ],
+)
+def test_what_another_file_puts_together_and_reads_by_numpy_is_reported_where_it_is_called(
+    project: Files, call: str, expected: set[tuple[int, str]]
+) -> None:
+    """Of two arguments that nobody says are tensors only the caller knows where they are."""
+    main = f"""
+        import torch
+        from scores import accuracy, asked, brought, placed
+
+        def main(loader):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            model = torch.nn.Linear(8, 100).to(device)
+            for x, y in loader:
+                x, y = x.to(device), y.to(device)
+                scores = model(x)
+                print({call})
+    """
+    assert project({"scores.py": SCORES, "main.py": main})["main.py"] == expected
+
+
 def test_cuda_touched_by_an_import(project: Files) -> None:
     main = """
         import os

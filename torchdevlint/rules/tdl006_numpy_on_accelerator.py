@@ -99,8 +99,10 @@ def repaired(device):
 
 def check(fact: ReadOnHost) -> Iterator[Report]:
     notes = tuple(Note(message, span) for message, span in fact.value.evidence if span != fact.at)
+    if fact.led_by is not None:
+        notes = (Note("NumPy reads it here", fact.at), *notes)
     yield Report(
-        span=fact.at,
+        span=fact.at if fact.led_by is None else fact.led_by.span,
         message=f"{code(fact.call)} needs a tensor of the CPU, but {code(fact.value.text)} is on {fact.value.device}",
         symptom=(
             "TypeError: can't convert cuda:0 device type tensor to numpy. "

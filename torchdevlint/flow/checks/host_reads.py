@@ -7,6 +7,7 @@ import re
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.checks.led_elsewhere import led_by, puts_several_together
 from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
@@ -115,10 +116,19 @@ def _note(
             by_callers,
             _is_as_given(state, value),
             came_as_argument(frame, value),
+            led_by=_led_by(frame, node, value_node, value),
         ),
         state,
         value.device.name if value.device.origin is Origin.ARGUMENT else None,
     )
+
+
+def _led_by(frame: Frame, node: ast.AST, value_node: ast.expr, value: Tensor) -> Operand | None:
+    """The call in this file that leads to a read in another file, which only this file knows where it is."""
+    led = led_by(frame, node)
+    if led is None or not puts_several_together(frame, value_node, value):
+        return None
+    return Operand(frame.machine.text_of(led[0]), value.device.describe(), frame.machine.span_of(led[0]), ())
 
 
 def _is_presumed(value: Tensor) -> bool:

@@ -6,6 +6,7 @@ import ast
 from functools import partial
 
 from torchdevlint.flow.checks import batches, placement
+from torchdevlint.flow.checks.led_elsewhere import is_placed_elsewhere, led_by
 from torchdevlint.flow.checks.registering import attribute_of, kept_by
 from torchdevlint.flow.checks.told_there import stands
 from torchdevlint.flow.events import Collected, Mixed
@@ -73,7 +74,7 @@ def _note_mixed(event: Mixed) -> None:
             literal=None if place is None else machine.span_of(place),
             scope=frame.scope,
             placed_here=placement.is_placed_here(frame, other[1]),
-            placed_elsewhere=_is_placed_elsewhere(frame, other[1]),
+            placed_elsewhere=is_placed_elsewhere(frame, other[1]),
             scalar=_scalar(frame, operation, stayed[1], written),
             made_of=event.made_of,
             brought=_brought(frame, node, stayed[1], first) if first else None,
@@ -91,27 +92,16 @@ def _is_put_on_another(tensor: Tensor) -> bool:
     return tensor.moved and tensor.device.origin is Origin.LITERAL and not on_cpu(tensor.device)
 
 
-def _is_placed_elsewhere(frame: Frame, tensor: Tensor) -> bool:
-    """Whether another file makes or moves it, and not only the layers that it comes from."""
-    return any(not step.of_module and frame.machine.span_of(step.node).file for step in tensor.steps)
-
-
 def _brought(frame: Frame, node: ast.AST, tensor: Tensor, site: Site) -> Operand | None:
     """The argument by which this file gives a tensor of another file to what has it meet the other operand there."""
-    machine = frame.machine
-    if not machine.span_of(node).file or not machine.span_of(site.node).file:
+    led = led_by(frame, node) if frame.machine.span_of(site.node).file else None
+    if led is None:
         return None
-    inner = frame
-    while inner.called_at is not None:
-        call, outer = inner.called_at
-        if not machine.span_of(call).file:
-            arguments = call.args if isinstance(call, ast.Call) else []
-            given = inner.given[max(len(inner.given) - len(arguments), 0) :]
-            for argument, value in zip(arguments, given, strict=False):
-                if isinstance(value, Tensor) and site in value.creations:
-                    return _operand(outer, argument, tensor)
-            return None
-        inner = outer
+    call, inner = led
+    given = inner.given[max(len(inner.given) - len(call.args), 0) :]
+    for argument, value in zip(call.args, given, strict=False):
+        if isinstance(value, Tensor) and site in value.creations:
+            return _operand(frame, argument, tensor)
     return None
 
 

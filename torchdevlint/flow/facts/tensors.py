@@ -161,6 +161,8 @@ class ReadOnHost(Fact, frozen=True):
     """It is where an argument of the function is that was entered."""
     placed_by_caller: bool = False
     """A call gives the function what was put on an accelerator."""
+    led_by: Operand | None = None
+    """The call in this file that leads to a read in another file, of what this file has put on an accelerator."""
 
 
 class IgnoresGivenDevice(Fact, frozen=True):
