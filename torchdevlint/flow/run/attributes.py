@@ -26,6 +26,7 @@ from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives, distribute, settle
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.others import Imported, owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import OF_A_MODEL_ELSEWHERE
@@ -155,15 +156,37 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         inherited = inherited and not any(node.attr in filled_on_host(each.node) for each in receiver.info.mro)
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     value = settle(value, state.conditions)
-    if value == NONE and mentions_device(node.attr) and _is_set_by_others(receiver, node.attr):
+    if _is_nothing_yet(value) and (_is_set_by_others(receiver, node.attr) or _is_set_here(frame, receiver, node.attr)):
         return _attribute_of_unknown(frame, node, UNKNOWN)
     return _one_device(frame, node, value) if mentions_device(node.attr) and not receiver.given else value
 
 
+def _is_nothing_yet(value: Value) -> bool:
+    """Whether it is None or False, or begins with one of them, as a flag beside what it stands for."""
+    first = value.items[0] if isinstance(value, Seq) and value.items else value
+    return first in (NONE, _OFF)
+
+
+_OFF = Const(False)
+
+
 def _is_set_by_others(receiver: Obj, name: str) -> bool:
-    """Whether all that a class writes to an attribute is ``None``: whoever has the object puts something there."""
+    """Whether all that a class writes to an attribute of `self` is ``None`` or ``False``, and it asks for it.
+
+    Whoever has the object puts something there. A name that begins with an underscore is nobody else's, but one of a
+    device.
+    """
+    if not mentions_device(name) and (name.startswith("_") or receiver.given is not None):
+        return False
     written = [each for info in receiver.info.mro for each in values_by_path(info.node).get(f"self.{name}", ())]
-    return bool(written) and all(isinstance(each, ast.Constant) for each in written)
+    return bool(written) and all(isinstance(each, (ast.Constant, ast.Tuple)) for each in written)
+
+
+def _is_set_here(frame: Frame, receiver: Obj, name: str) -> bool:
+    """Whether a method writes it that is being run, and so was not seen to write: it has, when it is called again."""
+    active = frame.machine.active
+    constructors = {each.methods.get("__init__") for each in receiver.info.mro}
+    return any(each in active and each not in constructors for each in writers_of(receiver.info, name))
 
 
 def _one_device(frame: Frame, node: ast.Attribute, value: Value) -> Value:

@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.fallbacks import gives_an_argument
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import CPU, TOP, literal
 from torchdevlint.flow.state.touch import Touch
-from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Number, Ref, Value
+from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Map, Number, Ref, Seq, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import ids_below, nodes_in, once_a_node
@@ -91,6 +91,24 @@ def forget_rebound(names: dict[str, Value], rebound: Iterable[str]) -> None:
     for each in rebound:
         if isinstance(names.get(each), (Const, Dev, Number)):
             names[each] = UNKNOWN
+
+
+def forget_filled(names: dict[str, Value], tree: ast.Module) -> None:
+    """Let go of what containers of a module hold under keys that its functions write: None until one of them has."""
+    functions = (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef))
+    for target in (each for function in functions for each in nodes_in(function, ast.Subscript)):
+        if isinstance(target.ctx, ast.Store) and isinstance(target.value, ast.Name):
+            held = names.get(target.value.id)
+            key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+            if isinstance(held, Map):
+                items = tuple((at, _unless_said(each) if key in (None, at) else each) for at, each in held.items)
+                names[target.value.id] = Map(items, held.element, held.closed)
+            elif isinstance(held, Seq) and held.items is not None:
+                names[target.value.id] = Seq(tuple(map(_unless_said, held.items)), held.element, held.members)
+
+
+def _unless_said(value: Value) -> Value:
+    return UNKNOWN if isinstance(value, (Const, Dev, Number)) else value
 
 
 def open_settings(names: dict[str, Value], which: Iterable[str]) -> None:
