@@ -23,7 +23,7 @@ from torchdevlint.findings import Reports, describe, judged, of_reports, of_rule
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import FileResult, Problem, Run, Span, run_of
 from torchdevlint.project.aside import is_aside, is_for_old_python, is_read_when_imported
-from torchdevlint.project.modules import HELD, ModuleFile, digest_of
+from torchdevlint.project.modules import HELD, LARGEST, ModuleFile, digest_of
 from torchdevlint.project.reach import may_import_findings
 from torchdevlint.project.tree import forget
 from torchdevlint.project.uses import Project, around
@@ -224,7 +224,7 @@ def _check_document(
     if tree is not None:
         if module is None:
             module = ModuleFile(absolute(filename), Source(content.text, tree), tree, digest_of(data))
-            if saved and content.notebook is None:
+            if saved and (content.notebook is None or len(data) > LARGEST):
                 HELD.library.keep(module, len(data))
         text = data if content.notebook is None else content.text.encode("utf-8", "surrogatepass")
         revealed = suppressions.revealed

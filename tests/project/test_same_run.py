@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.project.test_application import application
+from tests.project.test_application import application, notebook
 from tests.project.test_ways import ASKING, found
 
 SAVING = """import torch
@@ -282,3 +283,37 @@ def test_each_round_of_a_program_reads_what_an_earlier_run_saved(tmp_path: Path)
     """Nothing keeps the first round from reading: what is there was saved by another run."""
     text = EPOCHS.replace("    if epoch != 0:\n", "    if config['resumes']:\n")
     assert "main.py:TDL201" in found(application(tmp_path, helper=ASKING, main=text))
+
+
+STOPPING_CELL = """class EarlyStopping:
+    def __init__(self, path="weights.pt"):
+        self.path = path
+
+    def __call__(self, loss, net):
+        if loss < 1:
+            torch.save(net.state_dict(), self.path)
+        return loss < 0
+
+    def restore(self, net):
+        net.load_state_dict(torch.load(self.path))
+"""
+TRAINING_CELL = """stopping = EarlyStopping()
+for epoch in range(9):
+    if stopping(net(torch.ones(3, device=device)).sum().item(), net):
+        stopping.restore(net)
+        break
+"""
+BEGINNING_CELL = """import torch
+device = "cuda" if torch.cuda.is_available() else "cpu"
+net = torch.nn.Linear(3, 3).to(device)
+"""
+
+
+@pytest.mark.parametrize("pictures", [0, 3_000_000])
+@pytest.mark.parametrize(("use", "is_found"), [(TRAINING_CELL, False), ("EarlyStopping().restore(net)\n", True)])
+def test_a_notebook_is_read_however_large_it_is(tmp_path: Path, pictures: int, use: str, is_found: bool) -> None:
+    root = application(tmp_path, helper=ASKING)
+    written = json.loads(notebook(BEGINNING_CELL, STOPPING_CELL, use))
+    written["cells"][-1]["outputs"] = [{"data": {"image/png": "A" * pictures}}]
+    (root / "train.ipynb").write_text(json.dumps(written))
+    assert ("train.ipynb:TDL201" in found(root)) is is_found

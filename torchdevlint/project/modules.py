@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from torchdevlint.files import blake2b, content
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.source.nodes import assignment_of, nodes_in
-from torchdevlint.source.notebook import content_of
+from torchdevlint.source.notebook import NOTEBOOK, content_of
 from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.syntax.parse import ParseError, parse
 
@@ -229,12 +229,15 @@ class Library:
         return module if module is not None and module.bytes_digest == bytes_digest else None
 
     def keep(self, module: ModuleFile, size: int) -> None:
-        """Take a file of `size` bytes that was parsed by somebody else, since others may import it."""
+        """Take a file of `size` bytes that was parsed by somebody else, since others may import it.
+
+        Most of a large notebook are its pictures.
+        """
         try:
             status = os.stat(module.path)
         except OSError:
             return
-        if status.st_size == size <= LARGEST:
+        if status.st_size == size and (size <= LARGEST or module.path.endswith(NOTEBOOK)):
             self._put(module.path, (status.st_mtime_ns, size), module)
 
     def instead_of(self, module: ModuleFile) -> ModuleFile:
