@@ -59,15 +59,28 @@ def is_called_data(scope: ast.AST, owner: ast.AST | None, load: ast.Call, name: 
 
 def _has_options_alone(scope: ast.AST, targets: list[str]) -> bool:
     """Whether a function only takes options and data out of what it loads: ``saved["training_args"]``."""
-    read = [each for each in inside(scope) if dotted_path(each) in targets and isinstance(each.ctx, ast.Load)]
-    taken = [each for each in nodes_in(scope, ast.Subscript) if any(each.value is one for one in read)]
-    keys = [each.slice.value if isinstance(each.slice, ast.Constant) else None for each in taken]
-    words = [frozenset(_words(each)) for each in keys if isinstance(each, str)]
+    keys = [each for path in targets for each in _taken_from(scope).get(path, ())]
+    words = [frozenset(_words(each)) for each in keys if each is not None]
     return (
-        len(words) == len(read) > 0
+        len(words) == len(keys) > 0
         and any(not _OF_OPTIONS.isdisjoint(each) for each in words)
         and all(_OF_MODELS.isdisjoint(each) and not (_OF_OPTIONS | _OF_DATA).isdisjoint(each) for each in words)
     )
+
+
+@once_a_node
+def _taken_from(scope: ast.AST) -> dict[str, list[str | None]]:
+    """The keys by which each name or attribute is asked for a part; None for what else it is read for."""
+    found: dict[str, list[str | None]] = {}
+    keys = {id(each.value): each.slice for each in nodes_in(scope, ast.Subscript)}
+    read: list[ast.Name | ast.Attribute] = [*nodes_in(scope, ast.Name), *nodes_in(scope, ast.Attribute)]
+    for each in read:
+        path = dotted_path(each) if isinstance(each.ctx, ast.Load) else None
+        if path is not None:
+            key = keys.get(id(each))
+            text = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+            found.setdefault(path, []).append(text)
+    return found
 
 
 def _is_kept(scope: ast.AST, targets: list[str]) -> bool:
