@@ -95,6 +95,8 @@ def forget_rebound(names: dict[str, Value], rebound: Iterable[str]) -> None:
 
 def forget_filled(names: dict[str, Value], tree: ast.Module) -> None:
     """Let go of what containers of a module hold under keys that its functions write: None until one of them has."""
+    if not any(isinstance(each, (Map, Seq)) for each in names.values()):
+        return
     functions = (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef))
     for target in (each for function in functions for each in nodes_in(function, ast.Subscript)):
         if isinstance(target.ctx, ast.Store) and isinstance(target.value, ast.Name):
