@@ -22,6 +22,7 @@ from torchdevlint.flow.scope.naming_cuda import (
     names_cuda,
     naming_arguments,
 )
+from torchdevlint.flow.scope.other_arms import is_for_another_arm
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, Device, Origin, Relation, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_module
@@ -199,9 +200,9 @@ def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: 
 def record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
     machine.explain(*hardcoded.keys_of(node))
-    if not machine.imports_torch or is_of_what_moves(found.text, node):
-        return
-    if sets_current_gpu(scope_of(frame, node), getattr(node, "lineno", 0)):
+    scope = scope_of(frame, node)
+    is_meant = sets_current_gpu(scope, getattr(node, "lineno", 0)) or is_for_another_arm(scope, node, found.text)
+    if is_meant or not machine.imports_torch or is_of_what_moves(found.text, node):
         return
 
     def make() -> IgnoresGivenDevice:
