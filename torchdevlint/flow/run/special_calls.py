@@ -175,6 +175,11 @@ def _first_argument(frame: Frame, state: State, node: ast.Call, arguments: Argum
     return arguments.positional[0][1] if arguments.positional else UNKNOWN
 
 
+def _as_typed(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``cast(torch.Tensor, x)`` gives `x` itself."""
+    return arguments.value(1, "val")
+
+
 def _prepared(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """``model, optimizer = amp.initialize(model, optimizer)``: both as they came."""
     model = arguments.get(0, "models") or arguments.get(0, "model")
@@ -327,4 +332,9 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     **start_method.MAKERS,
     "copy.deepcopy": _first_argument,
     "copy.copy": _first_argument,
+    "typing.cast": _as_typed,
+    "typing_extensions.cast": _as_typed,
+    "torch.jit.annotate": _as_typed,
+    "typing.assert_type": _first_argument,
+    "typing_extensions.assert_type": _first_argument,
 }
