@@ -36,11 +36,19 @@ if torch.cuda.is_available():
     def other(net, data):
         return data
 """
+OF_OTHERS = """
+for of_the_file in []:
+    pass
+
+def another():
+    global told_by_another
+    path_of_another = told_by_another = 3
+"""
 
 
 def findings(root: Path, before: str, after: str = "") -> list[str]:
     root.mkdir(exist_ok=True)
-    main = MAIN.replace(RESUMES, f"{before}{RESUMES}{after}")
+    main = MAIN.replace(RESUMES, f"{before}{RESUMES}{after}") + OF_OTHERS
     imports = "import sys\nfrom evaluate import *\nfrom evaluate import Meter, anything, decorated, evaluate, other\n"
     files = {"helper": ASKING, "loading": LOADING, "trainer": TRAINED, "evaluate": EVALUATE}
     return found(application(root, **files, main=imports + main))
@@ -56,6 +64,7 @@ def findings(root: Path, before: str, after: str = "") -> list[str]:
         "    evaluate(trainer.net, [], net=3)\n",
         "    Meter('loss')\n",
         "    print(gone)\n",
+        "    print(path_of_another)\n",
     ],
 )
 def test_a_call_that_raises_wherever_it_is_run(tmp_path: Path, line: str) -> None:
@@ -81,6 +90,7 @@ def test_a_call_that_raises_wherever_it_is_run(tmp_path: Path, line: str) -> Non
         "    evaluate = print\n    evaluate()\n",
         "    print(xrange(3), sys.argv)\n",
         "    for gone in []:\n        pass\n    print(gone)\n",
+        "    print(of_the_file, told_by_another)\n",
     ],
 )
 def test_a_call_that_may_be_right(tmp_path: Path, line: str) -> None:

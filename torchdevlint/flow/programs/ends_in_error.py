@@ -43,7 +43,7 @@ def ends_in_error(scope: Scope, call: ast.Call) -> bool:
 
 def _reads_what_is_unbound(scope: Scope, call: ast.Call) -> bool:
     read = {each.id for each in _evaluated(call) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
-    unbound = read - _BUILT_IN - _bound_in(scope.file.tree)
+    unbound = read - _BUILT_IN - _visible_at(scope.file.tree, call)
     if not unbound or _BINDS_OTHERWISE.search(scope.file.source.text) is not None:
         return False
     brought = _brought(scope.file, scope.project)
@@ -64,6 +64,32 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
         yield from level
         held = [each for part in level for each in ast.iter_child_nodes(part)]
         level = [each for each in held if not isinstance(each, (ast.Lambda, ast.IfExp, ast.BoolOp))]
+
+
+def _visible_at(tree: ast.Module, call: ast.Call) -> frozenset[str]:
+    """The names that a call may read: those of the functions around it, and of the file."""
+    found = _bound_at_top(tree)
+    around = (each for kind in _FUNCTIONS for each in nodes_in(tree, kind))
+    for each in around:
+        if each.lineno <= call.lineno <= (each.end_lineno or each.lineno):
+            found |= _bound_in(each)
+    return found
+
+
+@once_a_node
+def _bound_at_top(tree: ast.AST) -> frozenset[str]:
+    """All names that a file binds outside of its functions, or that they bind for it."""
+    found = {name for each in nodes_in(tree, ast.Global) for name in each.names}
+    level = list(ast.iter_child_nodes(tree))
+    while level:
+        inside = [each for each in level if not isinstance(each, _FUNCTIONS)]
+        found.update(each.name for each in level if isinstance(each, _NAMED) and each.name)
+        found.update(each.id for each in inside if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load))
+        found.update(each.arg for each in inside if isinstance(each, ast.arg))
+        found.update(each.asname or each.name.partition(".")[0] for each in inside if isinstance(each, ast.alias))
+        found.update(each.rest for each in inside if isinstance(each, ast.MatchMapping) and each.rest)
+        level = [below for each in inside for below in ast.iter_child_nodes(each)]
+    return frozenset(found)
 
 
 @once_a_node
