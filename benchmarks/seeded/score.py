@@ -6,13 +6,15 @@ It has to be near: in the function or method that holds the edit, or within `SLA
 from __future__ import annotations
 
 import ast
+import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import groupby
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sample import Seeded
@@ -53,13 +55,13 @@ class Outcome:
 
 
 def run(seeded: Iterable[Seeded], jobs: int) -> Iterator[Outcome]:
-    """Lint each file as it is, and once for each bug that is put into it, in the place of the file in its package."""
-    files = [list(group) for _, group in groupby(sorted(seeded, key=_place), key=_file)]
-    if jobs == 1:
-        for each in files:
-            yield from _of_file(each)
-        return
-    with ProcessPoolExecutor(jobs) as pool:
+    """Lint each file as it is, and once for each bug that is put into it, in the place of the file in its package.
+
+    The current folder of who lints is empty: beside the scripts of another one, packages would count as an application.
+    """
+    absolute = (replace(each, root=each.root.resolve()) for each in seeded)
+    files = [list(group) for _, group in groupby(sorted(absolute, key=_place), key=_file)]
+    with TemporaryDirectory() as empty, ProcessPoolExecutor(jobs, initializer=os.chdir, initargs=(empty,)) as pool:
         for outcomes in pool.map(_of_file, files, chunksize=4):
             yield from outcomes
 
