@@ -51,10 +51,11 @@ class Experiment:
     def test(self, setting):
         print(self.model.eval())
 """
-RUN = """from experiment import Experiment
+RUN = """import argparse
+from experiment import Experiment
 
 if __name__ == "__main__":
-    experiment = Experiment(args)
+    experiment = Experiment(argparse.ArgumentParser().parse_args())
     experiment.train("first")
     experiment.test("first")
 """
@@ -68,10 +69,9 @@ def test_what_an_early_stopping_has_written(tmp_path: Path) -> None:
     ("old", "new"),
     [
         ('best = path + "/" + "checkpoint.pth"', 'best = path + "/" + "first.pth"'),
-        ("print(self.model.eval())", 'self.model.load_state_dict(torch.load(setting + "/checkpoint.pth"))'),
         ("            stopping(self", "            print(self"),
     ],
-    ids=["another file", "another function", "nobody calls it"],
+    ids=["another file", "nobody calls it"],
 )
 def test_what_an_early_stopping_has_not_written(tmp_path: Path, old: str, new: str) -> None:
     text = EXPERIMENT.replace(old, new)
@@ -79,10 +79,19 @@ def test_what_an_early_stopping_has_not_written(tmp_path: Path, old: str, new: s
     assert "experiment.py:TDL201" in found(root)
 
 
+@pytest.mark.parametrize(("trains", "expected"), [(True, []), (False, ["experiment.py:TDL201"])])
+def test_what_another_method_reads_after_or_without_it(tmp_path: Path, trains: bool, expected: list[str]) -> None:
+    reads = 'self.model.load_state_dict(torch.load(setting + "/checkpoint.pth"))'
+    text = EXPERIMENT.replace("print(self.model.eval())", reads)
+    main = RUN if trains else RUN.replace('    experiment.train("first")\n', "")
+    assert found(application(tmp_path, helper=ASKING, stopping=STOPPING, experiment=text, main=main)) == expected
+
+
 KEEPING = STOPPING.replace("patience):", "patience, keep):").replace(
     "self.patience, self.best", "self.keep, self.patience, self.best"
 ).replace('path + "/" + "checkpoint.pth"', "self.keep").replace(", path)", ")")
-KEPT = """import os
+KEPT = """import argparse
+import os
 import torch
 from helper import place
 from stopping import EarlyStopping
@@ -101,7 +110,7 @@ def run(args, name):
     return net
 
 if __name__ == "__main__":
-    run(args, "first")
+    run(argparse.ArgumentParser().parse_args(), "first")
 """
 
 

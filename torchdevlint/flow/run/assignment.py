@@ -16,7 +16,7 @@ from torchdevlint.flow.run.built_attributes import keep_wrapped
 from torchdevlint.flow.run.objects import keep, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.scope.overwritten_items import stores_that_replace_all
+from torchdevlint.flow.scope.overwritten_items import stores_replaced_at_once, stores_that_replace_all
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import DEFAULT, LOADER
 from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, unpacked
@@ -136,8 +136,10 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
             state.alive = False
             return
         receiver.info.assigned_at.setdefault(target.attr, target)
-        held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value), state.conditions)
-        keep_wrapped(receiver.info, target, held)
+        kept, passing = keep(frame, receiver, target, value), target in _passing(frame)
+        held = write_attribute(receiver, target.attr, kept, state.conditions, passing=passing)
+        if not passing:
+            keep_wrapped(receiver.info, target, held)
         held = relocate(held, receiver.device) if receiver.info.is_module else held
     path = dotted_path(target)
     if path is not None:
@@ -211,6 +213,10 @@ def _forget_item(state: State, root: str, item: str | None) -> None:
 
 def _replacing(frame: Frame) -> frozenset[ast.Subscript]:
     return stores_that_replace_all(frame.function or frame.machine.reading.tree_here)
+
+
+def _passing(frame: Frame) -> frozenset[ast.Attribute]:
+    return stores_replaced_at_once(frame.function) if frame.function is not None else frozenset()
 
 
 def _is_replaced(held: Value, value: Value) -> bool:

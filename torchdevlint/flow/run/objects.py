@@ -158,8 +158,8 @@ def _is_defined_inside(info: ClassInfo) -> bool:
     return any(each is not scopes[-1] for each in scopes)
 
 
-def write_attribute(receiver: Value, name: str, value: Value, conditions: Conditions = ()) -> Value:
-    """Assign ``receiver.name = value`` under conditions in the summary of its class; give what is held afterwards."""
+def write_attribute(receiver: Value, name: str, value: Value, where: Conditions = (), passing: bool = False) -> Value:
+    """Assign ``receiver.name = value`` in the summary of its class, unless only in passing; give what is held then."""
     if not isinstance(receiver, Obj):
         return value
     info = receiver.info
@@ -167,12 +167,12 @@ def write_attribute(receiver: Value, name: str, value: Value, conditions: Condit
         value = value if _is_a_stage(value, info) else adopt(value)
     elif not info.resolved:
         value = _maybe_registered(value)
-    if receiver.made_at is not None and name in info.attributes and _is_from_callers(value):
+    if passing or (receiver.made_at is not None and name in info.attributes and _is_from_callers(value)):
         return value
-    first = info.written_if.setdefault(name, conditions)
-    _write(info.attributes, name, value, first, conditions)
+    first = info.written_if.setdefault(name, where)
+    _write(info.attributes, name, value, first, where)
     if receiver.made_at is None:
-        _write(info.apart_from_calls, name, value, first, conditions)
+        _write(info.apart_from_calls, name, value, first, where)
     return value
 
 

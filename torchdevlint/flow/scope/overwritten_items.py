@@ -1,11 +1,14 @@
-"""Lists whose items a loop all replaces: ``kept = [zero] * n``, then ``for i in range(n): kept[i] = ..``.
+"""What is stored for a while: lists whose items a loop all replaces, and attributes that the next statement replaces.
 
-What such a list was made with is a placeholder, which nothing reads once the loop has ended.
+What ``kept = [zero] * n`` was made with is a placeholder, which nothing reads once ``for i in range(n): kept[i] = ..``
+has ended; and after ``self.net = DataParallel(net)`` and ``self.net = self.net.module`` nobody finds the wrapper.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from itertools import pairwise
 
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
@@ -59,3 +62,29 @@ def _stored_each_round(loop: ast.For, counter: str) -> list[ast.Subscript]:
         for each in found
         if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Name) and each.slice.id == counter
     ]
+
+
+@once_a_node
+def stores_replaced_at_once(scope: ast.AST) -> frozenset[ast.Attribute]:
+    """The targets ``self.x`` of a function that the next statement of the same block assigns again."""
+    found = set()
+    for block in _blocks(scope):
+        for one, after in pairwise(block):
+            target, again = _attribute_of(one), _attribute_of(after)
+            if target is not None and again is not None and dotted_path(target) == dotted_path(again) is not None:
+                found.add(target)
+    return frozenset(found)
+
+
+def _blocks(scope: ast.AST) -> Iterator[list[ast.stmt]]:
+    for node in inside(scope):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list) and len(block) > 1:
+                yield block
+
+
+def _attribute_of(node: ast.stmt) -> ast.Attribute | None:
+    """The one attribute that an assignment is for."""
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    return target if isinstance(target, ast.Attribute) else None
