@@ -442,6 +442,29 @@ def test_what_another_file_puts_together_and_reads_by_numpy_is_reported_where_it
     assert project({"scores.py": SCORES, "main.py": main})["main.py"] == expected
 
 
+@pytest.mark.parametrize(("stars", "expected"), [("there", set()), ("here", {(6, "TDL004")})])
+def test_a_name_of_a_star_is_of_the_file_that_has_the_star(
+    project: Files, stars: str, expected: set[tuple[int, str]]
+) -> None:
+    """The file that is analysed may have a star of its own, with the same name in it."""
+    files = {
+        "here": "import torch\ndef mask(n):\n    return torch.ones(n)\n",
+        "there": "import torch\ndef mask(n):\n    return torch.ones(n, device='cuda')\n",
+    }
+    other = "there" if stars == "here" else "here"
+    main = f"""
+        import torch
+        from {other} import *
+        from makers import made
+
+        def main():
+            return torch.ones(3).cuda() + made(3) + mask(3).cuda()
+    """
+    makers = f"import torch\nfrom {stars} import *\n\ndef made(n):\n    return torch.abs(mask(n))\n"
+    written = {f"{name}.py": text for name, text in files.items()}
+    assert project({**written, "makers.py": makers, "main.py": main})["main.py"] == expected
+
+
 def test_cuda_touched_by_an_import(project: Files) -> None:
     main = """
         import os

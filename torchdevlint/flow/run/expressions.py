@@ -73,7 +73,7 @@ def _name(frame: Frame, node: ast.Name, state: State) -> Value:
             if value is not None:
                 break
         else:
-            found = from_stars(frame, node.id) if frame.machine.stars else UNKNOWN
+            found = from_stars(frame, node.id)
             return Ref(f"builtins.{node.id}") if found == UNKNOWN and node.id in _BUILTINS else found
     kind = type(value)
     if kind is Choice:

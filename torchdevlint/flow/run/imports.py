@@ -75,10 +75,14 @@ def member(frame: Frame, module: Imported, name: str) -> Value | None:
 
 
 def from_stars(frame: Frame, name: str) -> Value:
-    """A name that the file itself does not bind: from a module of the project whose names it imports with a star."""
+    """A name that its file does not bind: from a module of the project whose names that file imports with a star."""
     others = frame.machine.others
     if others is None:
         return UNKNOWN
+    owner = owner_of(frame.closure)
+    if owner is not None:
+        found = others.member(owner.module.path, name, name) if owner.module.stars else None
+        return UNKNOWN if found is None else resolve(frame, found)
     for path in frame.machine.stars:
         names = others.of(path)
         if names is not None and others.is_exported(names, name):
