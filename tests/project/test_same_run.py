@@ -317,3 +317,63 @@ def test_a_notebook_is_read_however_large_it_is(tmp_path: Path, pictures: int, u
     written["cells"][-1]["outputs"] = [{"data": {"image/png": "A" * pictures}}]
     (root / "train.ipynb").write_text(json.dumps(written))
     assert ("train.ipynb:TDL201" in found(root)) is is_found
+
+
+ALL_ON_CPU = """import sys
+import torch
+from torch import nn
+
+def evaluate(name, net=None):
+    if net is None:
+        net = torch.load(name + ".model")
+    return net(torch.ones(3)).sum()
+
+def train(name, epochs):
+    net, best = nn.Linear(3, 3), 9.0
+    for epoch in range(epochs):
+        loss = net(torch.ones(3)).sum()
+        if loss < best:
+            best = loss
+            torch.save(net, name + ".model")
+
+if __name__ == "__main__":
+    if input("train?"):
+        train("linear", 9)
+    else:
+        print(evaluate("linear"))
+"""
+OTHER_PROGRAM = "import torch\nfrom torch import nn\n\nnn.Linear(3, 3).cuda()(torch.ones(3).cuda()).sum().backward()\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("nn.Linear(3, 3), 9.0", "nn.Linear(3, 3).to(sys.argv[1]), 9.0", True),
+        ('            torch.save(net, name + ".model")\n', "", True),
+        ('name + ".model")\n    return', 'name + ".ckpt")\n    return', True),
+        ("import torch\n", "import torch\nfrom helper import place\n", True),
+    ],
+    ids=["all on the CPU", "one model on a device", "nobody saves", "another file", "it imports what chooses"],
+)
+def test_a_program_without_accelerators_reads_what_it_saves(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """Other programs of the project may be for CUDA; nobody imports this one, and it names no accelerator."""
+    others = {f"other_{each}": OTHER_PROGRAM for each in ("a", "b", "c")}
+    root = application(tmp_path, helper=ASKING, main=ALL_ON_CPU.replace(old, new, 1), **others)
+    assert ("main.py:TDL201" in found(root)) is is_found
+
+
+def test_a_file_that_a_program_on_the_cpu_reads_may_be_imported_by_one_on_cuda(tmp_path: Path) -> None:
+    others = {f"other_{each}": OTHER_PROGRAM for each in ("a", "b", "c")}
+    others["other_a"] = """import torch
+from helper import place
+from main import train, evaluate
+
+torch.set_default_device(place())
+if input("train?"):
+    train("linear", 9)
+else:
+    print(evaluate("linear"))
+"""
+    root = application(tmp_path, helper=ASKING, main=ALL_ON_CPU, **others)
+    assert "main.py:TDL201" in found(root)

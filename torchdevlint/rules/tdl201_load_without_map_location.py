@@ -30,16 +30,16 @@ So is a load in an application, which nothing installs, if each program that com
 program is if it sends something to CUDA before the load, or surely right on from there unless it chooses a device
 itself, be it in functions and constructors of other files; if it has saved a file of that name before, as the best
 epoch is read again for the test, or reads a path that a call has given which saves files, or that an object was given
-which it has called on the way (an early stopping); and if it is a notebook that chooses no device. What no program
-imports or names is left over, and advice as well. So is what the code calls data (a table, a graph, a log), or what a
-function keeps to itself, if nothing is called after a model, and nothing uses it as one: such files are mostly written
-where data is prepared, on the CPU. It stays a finding where the project writes the file out of what it moves. A load is
-advice as well where all that is saved beside the file are models that were brought back to the CPU before
-(`net.cpu()`): by the same function, in the same folder, or by any in folders of that name (`runs/weights`). One program
-that can come to the load without CUDA, such as a demo, a test or an export that offers the CPU, is enough for a
-[finding](../advice.md); but not where the application was written for CUDA: where the file, what leads to it and what
-these import name CUDA in five places at least, and in more than three for each device that they choose, and the file
-itself does not only choose.
+which it has called on the way (an early stopping); and if it is a notebook that chooses no device, or saves the file
+itself and names no accelerator, nor does what it imports. What no program imports or names is left over, and advice as
+well. So is what the code calls data (a table, a graph, a log), or what a function keeps to itself, if nothing is called
+after a model, and nothing uses it as one: such files are mostly written where data is prepared, on the CPU. It stays a
+finding where the project writes the file out of what it moves. A load is advice as well where all that is saved beside
+the file are models that were brought back to the CPU before (`net.cpu()`): by the same function, in the same folder, or
+by any in folders of that name (`runs/weights`). One program that can come to the load without CUDA, such as a demo, a
+test or an export that offers the CPU, is enough for a [finding](../advice.md); but not where the application was
+written for CUDA: where the file, what leads to it and what these import name CUDA in five places at least, and in more
+than three for each device that they choose, and the file itself does not only choose.
 
 Nothing is said where the program ends without CUDA whatever the file holds, since it moves something there right beside
 the load or on its only path, and uses no GPU by another number than 0. What is left of the cost there is a second copy

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from torchdevlint.flow.checks.file_names import Scopes
+from torchdevlint.flow.checks.file_names import Scopes, file_name
+from torchdevlint.flow.checks.telling_names import HOLE
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.source.nodes import (
     assignment_of,
@@ -73,6 +74,12 @@ def path_text(scopes: Scopes, save: ast.Call) -> str:
     bound = [bound_to(scopes, each)[1] for each in names]
     surely = all(len(each) < 2 and all(one.value is not None for one in each) for each in bound)
     return ast.dump(save.args[1]) if surely else ""
+
+
+def written_name(scopes: Scopes, save: ast.Call) -> str | None:
+    """The last part of a path that is saved to, where all of it is written down."""
+    name = file_name(scopes, save.args[1]) if len(save.args) > 1 else None
+    return None if name is None or HOLE in name else name
 
 
 def bound_to(scopes: Scopes, name: str) -> tuple[Scopes, list[Bound]]:

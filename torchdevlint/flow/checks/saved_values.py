@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from torchdevlint.flow.checks.file_names import Place, Scopes, class_around, scopes_of
+from torchdevlint.flow.checks.file_names import Place, Scopes, class_around, file_name, scopes_of
 from torchdevlint.flow.checks.kept_modules import (
     has_items_of_cpu,
     is_bare_module,
@@ -30,6 +30,7 @@ from torchdevlint.flow.checks.saved_names import (
     of_libraries,
     path_text,
     values_in,
+    written_name,
 )
 from torchdevlint.flow.checks.saved_parts import (
     MADE_OF,
@@ -73,7 +74,7 @@ def is_of_cpu(tree: ast.Module, value: ast.expr, call: ast.Call, moves_nothing: 
     if any(last_name(each.func) in torch_api.CHANGES_DEFAULT for each in nodes_in(tree, ast.Call)):
         return False
     scopes = scopes_of(tree, call)
-    judge = _Judge(tree, scopes[0], path_text(scopes, call), moves_nothing)
+    judge = _Judge(tree, scopes[0], path_text(scopes, call), written_name(scopes, call), moves_nothing)
     holds = judge.holds(scopes, value)
     return None if holds and judge.again else holds
 
@@ -84,6 +85,8 @@ class _Judge(Struct):
     tree: ast.Module
     scope: ast.AST
     path: str
+    name: str | None
+    """The last part of the path that is saved to, where all of it is written down."""
     moves_nothing: bool = False
     asked: set[tuple[int, str]] = field(default_factory=set)
     of_host: dict[tuple[int, str], bool] = field(default_factory=dict)
@@ -156,7 +159,8 @@ class _Judge(Struct):
                 return True
             self.asked.add(key)
             around = scopes[place:]
-            filled = isinstance(scope, _COMPREHENSIONS) or self._fills(around, name, values)
+            since = 0 if surely is None else surely.lineno
+            filled = isinstance(scope, _COMPREHENSIONS) or self._fills(around, name, values, since)
             return filled and self._one_of(around, values)
         return False
 
@@ -184,26 +188,35 @@ class _Judge(Struct):
             return self._returns(function, place)
         return self.holds(scopes, value)
 
-    def _fills(self, scopes: Scopes, name: str, bound: list[Bound]) -> bool:
-        """Whether what is put into the containers that a name stands for is of the CPU, and no other code gets them."""
+    def _fills(self, scopes: Scopes, name: str, bound: list[Bound], since: int = 0) -> bool:
+        """Whether what is put into the containers that a name stands for is of the CPU, and no other code gets them.
+
+        What was put there before the name was bound, in a line before `since`, is in what it stood for until then.
+        """
         values = [each.value for each in bound]
         if not any(map(is_container, values)):
-            return all(isinstance(each, ast.Call) and _is_factory(each) for each in values) or self._puts(scopes, name)
+            return all(isinstance(each, ast.Call) and _is_factory(each) for each in values) or self._puts(
+                scopes, name, since
+            )
         for call in nodes_in(scopes[0], ast.Call):
             given = [*call.args, *(each.value for each in call.keywords)]
             if name in tuple(map(dotted_path, given)) and not only_reads(call):
                 return False
-        return self._puts(scopes, name)
+        return self._puts(scopes, name, since)
 
-    def _puts(self, scopes: Scopes, name: str) -> bool:
+    def _puts(self, scopes: Scopes, name: str, since: int) -> bool:
         """Whether what is put into a container, or set as an attribute of it, is of the CPU."""
         bound = [(target, each.value) for each in assignments_in(scopes[0]) for target in each.targets]
         bound += [(each.target, each.value) for each in nodes_in(scopes[0], ast.AugAssign)]
-        put = (value for target, value in bound if dotted_path(target) != name and root_of_path(target, name) == name)
+        put = (
+            value
+            for target, value in bound
+            if dotted_path(target) != name and root_of_path(target, name) == name and target.lineno >= since
+        )
         return self.all(scopes, put) and all(
             self.all(self._scopes_at(call, scopes), put_by(call))
             for call in nodes_in(scopes[0], ast.Call)
-            if last_name(call.func) in _FILLS
+            if last_name(call.func) in _FILLS and call.lineno >= since
             if isinstance(call.func, ast.Attribute) and root_of_path(call.func.value, name) == name
         )
 
@@ -261,13 +274,19 @@ class _Judge(Struct):
         return is_sent_to_cpu(scopes[0], module) or (self.moves_nothing and is_kept(self.tree, scopes, module))
 
     def _is_saved_to(self, scopes: Scopes, load: ast.Call) -> bool:
-        """Whether the same function, or another method of the class, loads from the path that it saves to."""
+        """Whether the same function, or another method of the class, loads from the path that it saves to.
+
+        So it is if the file has the name that is asked for, in whatever folder: all that write it are asked.
+        """
         around = next(each for each in scopes if not isinstance(each, _COMPREHENSIONS))
         owner = class_around(scopes)
         is_beside = around is self.scope or (owner is not None and self.scope in owner.body)
-        same = is_beside and bool(load.args) and ast.dump(load.args[0]) == self.path
+        same = is_beside and bool(load.args) and (ast.dump(load.args[0]) == self.path or self._is_named_so(load))
         self.again = self.again or same
         return same
+
+    def _is_named_so(self, load: ast.Call) -> bool:
+        return self.name is not None and file_name(scopes_of(self.tree, load), load.args[0]) == self.name
 
     def _is_of_host(self, scopes: Scopes, node: ast.expr) -> bool:
         """Whether a library without tensors, or an object of it, gives this."""

@@ -34,6 +34,11 @@ def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scop
     return all(any(may_be_equal(one, other) for other in saved) for one in loaded)
 
 
+def is_written_in(home: str, tree: ast.Module, load: ast.Call, scope: Scope) -> bool:
+    """Whether the file of a load saves what is read there, in whatever function."""
+    return any(writes_what_is_read(home, tree, load, scope, call) for call in nodes_in(tree, ast.Call))
+
+
 def is_written_around(home: str, tree: ast.Module, load: ast.Call, scope: Scope) -> bool:
     """Whether a loop around a load saves the file too: what the best round left is read back by a later one."""
     loops = [*nodes_in(tree, ast.For), *nodes_in(tree, ast.While)]

@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.checks.written_before import is_written_in
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.facts.common import Creation, Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
@@ -38,7 +39,7 @@ from torchdevlint.flow.programs.moved_results import is_moved_where_called, is_n
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.ways import Ways
-from torchdevlint.flow.scope.cuda_literals import is_of_tensor, names_cuda_alone, needs_cuda, sets_current_gpu
+from torchdevlint.flow.scope.cuda_literals import Scope, is_of_tensor, names_cuda_alone, needs_cuda, sets_current_gpu
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
@@ -84,7 +85,20 @@ class Home:
         return judged(self, fact)
 
     def _load_hurts_nobody(self, fact: CheckpointLoad) -> bool:
+        if self._stands_alone and self._application.is_of_several and self._is_written_on_the_cpu(fact.at):
+            return True
         return not _is_of_ranks(fact) and (self._is_read_at_home(fact.at) or self._is_for_cuda)
+
+    def _is_written_on_the_cpu(self, at: Span) -> bool:
+        """Whether the file of a load saves what is read there, and neither it nor what it imports names an accelerator.
+
+        Where such a program reads what others have saved, they may be written for CUDA.
+        """
+        own, load = self._own(), self._leading_to(at)[0]
+        if own is None or self._project is None or not isinstance(load, ast.Call):
+            return False
+        written = is_written_in(own.path, self._tree, load, Scope(own, self._project))
+        return written and self._application.is_of_cpu
 
     def _literal_hurts_nobody(self, fact: IgnoresGivenDevice) -> bool:
         if self._is_file_for_cuda or self._is_for_cuda:
