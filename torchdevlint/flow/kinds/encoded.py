@@ -39,11 +39,13 @@ def encoding_of(frame: Frame, node: ast.Call) -> Tensor | None:
 def token_ids_of(frame: Frame, node: ast.Call) -> Value | None:
     """The numbers that ``tokenizer.encode(text)`` gives, a list, where it is not asked for tensors; else None."""
     method = node.func
-    if not isinstance(method, ast.Attribute) or any(each.arg in ("return_tensors", None) for each in node.keywords):
+    if not isinstance(method, ast.Attribute) or method.attr not in ("encode", "convert_tokens_to_ids"):
+        return None
+    if any(each.arg in ("return_tensors", None) for each in node.keywords):
         return None
     if method.attr == "convert_tokens_to_ids":
         return NUMBERS
-    return NUMBERS if method.attr == "encode" and _is_tokenizer(frame, method.value) else None
+    return NUMBERS if _is_tokenizer(frame, method.value) else None
 
 
 def _is_tokenizer(frame: Frame, node: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
 from torchdevlint.flow.state.compared_keys import Compared, switched
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.members import writers_of
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 
 def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
@@ -115,8 +115,12 @@ def _is_bound_anew(path: str, scope: FunctionNode | ast.Module) -> bool:
     root, dot, _ = path.partition(".")
     given = isinstance(scope, ast.Module) or root not in argument_names(scope)
     bound = sum(stored for _, stored, _ in bindings_in(scope).get(root, ()))
-    stored = (each for each in nodes_in(scope, ast.Attribute) if isinstance(each.ctx, ast.Store))
-    return bound > given or (bool(dot) and any(dotted_path(each) == path for each in stored))
+    return bound > given or (bool(dot) and path in _attributes_stored(scope))
+
+
+@once_a_node
+def _attributes_stored(scope: FunctionNode | ast.Module) -> frozenset[str | None]:
+    return frozenset(dotted_path(each) for each in nodes_in(scope, ast.Attribute) if isinstance(each.ctx, ast.Store))
 
 
 def _flag_asked(test: ast.expr) -> tuple[ast.expr, bool] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from torchdevlint.flow.events import Wrapped
 from torchdevlint.flow.knowledge import torch_api
@@ -40,10 +41,15 @@ def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
 
 def is_called_wrapper(frame: Frame, node: ast.Call, name: str) -> bool:
     """``model = smart_DDP(model)`` and ``model = MMDataParallel(model)``, of a file or library that is not seen."""
-    if not _WRAPPERS.search(name) or name.startswith("torch.") or not node.args:
+    if not node.args or not _is_name_of_wrapper(name):
         return False
     target = targets_by_value(frame.function or frame.machine.reading.tree_here).get(node)
     return target is not None and dotted_path(target) == dotted_path(node.args[0]) is not None
+
+
+@lru_cache(maxsize=4096)
+def _is_name_of_wrapper(name: str) -> bool:
+    return _WRAPPERS.search(name) is not None and not name.startswith("torch.")
 
 
 def _not_wrapped_yet(model: Value, node: ast.Call) -> Value:

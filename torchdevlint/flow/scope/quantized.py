@@ -14,4 +14,5 @@ _OPERATORS = ("torch.ops.quantized", "torch.nn.quantized", "torch.ao.nn.quantize
 @once_a_node
 def calculates_quantized(owner: ast.ClassDef) -> bool:
     """Whether a method calls an operator for quantized tensors: ``torch.ops.quantized.mul(a, b, scale, 0)``."""
-    return any((dotted_path(each) or "") in _OPERATORS for each in nodes_in(owner, ast.Attribute))
+    named = (each for each in nodes_in(owner, ast.Attribute) if each.attr == "quantized")
+    return any((dotted_path(each) or "") in _OPERATORS for each in named)

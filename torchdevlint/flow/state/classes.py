@@ -61,11 +61,14 @@ class ClassInfo:
         """The call in ``__init__`` that made CUDA read the visible devices; methods run after it."""
         self.wrappers: dict[ast.AST, Func] = {}
         """What the decorators of this file make of a method."""
-        self.in_pipeline = calculates_quantized(node)
-        """Whether its tensors are on the CPU: an instance is part of the input pipeline, or quantized operators run."""
 
     def __repr__(self) -> str:
         return f"ClassInfo({self.name})"
+
+    @cached_property
+    def in_pipeline(self) -> bool:
+        """Whether its tensors are on the CPU: an instance is part of the input pipeline, or quantized operators run."""
+        return calculates_quantized(self.node)
 
     @cached_property
     def methods(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:

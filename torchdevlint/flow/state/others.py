@@ -18,7 +18,7 @@ from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Map, Number, Ref, Seq, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import ids_below, nodes_in, once_a_node
+from torchdevlint.source.nodes import ids_below, is_below, nodes_in, once_a_node
 from torchdevlint.source.text import Source
 
 MOST_HOPS = 8
@@ -98,9 +98,11 @@ def forget_filled(names: dict[str, Value], tree: ast.Module) -> None:
     if not any(isinstance(each, (Map, Seq)) for each in names.values()):
         return
     functions = (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef))
-    for target in (each for function in functions for each in nodes_in(function, ast.Subscript)):
+    for target in nodes_in(tree, ast.Subscript):
         if isinstance(target.ctx, ast.Store) and isinstance(target.value, ast.Name):
             held = names.get(target.value.id)
+            if not isinstance(held, (Map, Seq)) or not any(is_below(target, each) for each in functions):
+                continue
             key = target.slice.value if isinstance(target.slice, ast.Constant) else None
             if isinstance(held, Map):
                 items = tuple((at, _unless_said(each) if key in (None, at) else each) for at, each in held.items)
