@@ -151,3 +151,12 @@ def test_a_folder_without_a_file_of_its_own_has_nothing_but_modules(
     main += "net = torch.nn.Linear(3, 3).to(place())\nnet.load_state_dict(torch.load(sys.argv[1]))\nprint(net)\n"
     root = application(tmp_path, helper=ASKING, more=files.get("more", ""), main=main)
     assert ("main.py:TDL201" in found(root)) is is_found
+
+
+def test_a_package_that_asks_itself_for_one_of_its_modules(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "parts.py").write_text("forward = None\n")
+    (tmp_path / "tools" / "__init__.py").write_text("from tools import parts\nfrom .parts import forward\n")
+    main = "import sys\nimport torch\nfrom helper import place\nfrom tools import forward\n"
+    main += "net = torch.nn.Linear(3, 3).to(place())\nnet.load_state_dict(torch.load(sys.argv[1]))\nprint(net)\n"
+    assert found(application(tmp_path, helper=ASKING, main=main)) == ["main.py:TDL201"]

@@ -67,6 +67,8 @@ def _is_a_part_alone(module: str, project: Project) -> bool:
     found = None if "." in module else project.locate(project.path, module, 0)
     if found is None or os.path.dirname(found) != os.path.dirname(project.path) or not found.endswith(".py"):
         return False
+    if os.path.basename(found) == "__init__.py":  # the package itself, which one of its modules asks for another
+        return False
     part = project.library.get(found)
     project.used(found, "", part)
     return part is not None and any(isinstance(each, ast.ImportFrom) and each.level for each in part.tree.body)
