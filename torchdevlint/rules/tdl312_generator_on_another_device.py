@@ -140,12 +140,12 @@ def _compare(frame: Frame, state: State, node: ast.Call, arguments: Arguments, d
 
 
 def _runs_in_constructor(frame: Frame) -> bool:
-    """Whether `__init__` runs this method: then the Module has not been moved yet."""
+    """Whether this is `__init__`, or a method that it runs: then the Module has not been moved yet."""
     owner = frame.owner
     constructor = owner.all_methods.get("__init__", (None, None))[1] if owner is not None else None
     if owner is None or constructor is None:
         return False
-    return any(frame.function is each for each in reached_from(owner, constructor))
+    return frame.function is constructor or any(frame.function is each for each in reached_from(owner, constructor))
 
 
 def _made_by(frame: Frame, state: State, node: ast.expr) -> ast.Call | None:
