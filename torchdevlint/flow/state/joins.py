@@ -188,7 +188,7 @@ def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value, b
 
 
 def _both(one: Value, one_if: Conditions, other: Value, other_if: Conditions) -> tuple[Conditions, Value] | None:
-    """Two alternatives as one, under what holds where either does; None where they stay two."""
+    """Two alternatives as one, under what holds where either does, as items keep it; None where they stay two."""
     kind = type(one)
     if one is other:
         conditions = either(other_if, one_if)
@@ -199,10 +199,10 @@ def _both(one: Value, one_if: Conditions, other: Value, other_if: Conditions) ->
     elif kind not in _OF_KIND and one != other:
         return None
     conditions = either(other_if, one_if)
-    if kind is Tensor and conditions is not None and are_parted_by_switch(one, one_if, other, other_if):
+    if conditions is None or (kind is Tensor and are_parted_by_switch(one, one_if, other, other_if)):
         return None
-    value = merge(one, other) if conditions is not None else None
-    return None if conditions is None or value is None else (conditions, value)
+    value = _merge_sequences(one, other, one_if, other_if) if isinstance(one, Seq) else merge(one, other)
+    return None if value is None else (conditions, value)
 
 
 _MIXABLE = frozenset({Unknown, Tensor, Const, Number})
@@ -224,11 +224,9 @@ def merge(one: Value, other: Value) -> Value | None:
 
 
 def _merge_unknown(one: Unknown, other: Value) -> Value | None:
-    if not isinstance(other, Tensor):
-        return None
-    if other.device == LOADER:
+    if isinstance(other, Tensor) and other.device == LOADER:
         return one
-    return other if one.given == other.device else None
+    return other if isinstance(other, Tensor) and one.given == other.device else None
 
 
 def _merge_numbers(one: Value, other: Value) -> Number | None:
@@ -246,11 +244,12 @@ def _merge_objects(one: Obj, other: Obj) -> Obj | None:
     return Obj(one.info, join_devices(one.device, other.device), given=given)
 
 
-def _merge_sequences(one: Seq, other: Seq) -> Seq:
+def _merge_sequences(one: Seq, other: Any, one_if: Conditions = (), other_if: Conditions = ()) -> Seq:
     if one.items is not None and other.items is not None and len(one.items) == len(other.items):
-        return sequence([join(a, b) for a, b in zip(one.items, other.items, strict=True)])
+        return sequence([join(a, b, one_if, other_if) for a, b in zip(one.items, other.items, strict=True)])
     parts = [part.element for part in (one, other) if part.items != ()]
-    return Seq(None, join_all(parts), _grown(one, other) or _grown(other, one))
+    element = join(parts[0], parts[1], one_if, other_if) if len(parts) > 1 else join_all(parts)
+    return Seq(None, element, _grown(one, other) or _grown(other, one))
 
 
 def _merge_maps(one: Map, other: Map) -> Map:
