@@ -17,6 +17,7 @@ from torchdevlint.flow.run.functions import run_function
 from torchdevlint.flow.run.imports import member
 from torchdevlint.flow.run.objects import attribute_of_library, attribute_of_object
 from torchdevlint.flow.run.prepared import accelerator_of
+from torchdevlint.flow.run.saved_for_backward import saved_by_forward
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.decorators import is_property
 from torchdevlint.flow.scope.filled_attributes import filled_on_host
@@ -215,6 +216,9 @@ def _attribute_of_unknown(frame: Frame, node: ast.Attribute, receiver: Unknown) 
     """What another file calls the device of something unknown says nothing here, nor where a caller's tensor is."""
     if mentions_device(node.attr) and (owner_of(frame.closure) is not None or _is_tensor_of_a_caller(frame, node)):
         return Dev(TOP)
+    saved = saved_by_forward(frame, node, receiver)
+    if saved is not None:
+        return saved
     found = _unknown_attribute(frame, node)
     follows = receiver.given is not None and node.attr not in torch_api.KEPT_ON_HOST
     return receiver if isinstance(found, Unknown) and follows else found
