@@ -111,9 +111,15 @@ def _note_end(event: FunctionEnded) -> None:
             continue
         if not (_is_by_content(conditions) or node is listed.get(each)):
             continue
-        other = next((one for one in elsewhere if _is_at_hand(*one, conditions)), None)
+        others = (one for one in elsewhere if one[0] is not node or not _combines(node))
+        other = next((one for one in others if _is_at_hand(*one, conditions)), None)
         if other is not None and each.creations and not any(_holds_data(site) for site in each.creations):
             frame.machine.emit(Mixed(frame, state, node, ANOTHER_RETURN, (node, each), other))
+
+
+def _combines(node: ast.expr) -> bool:
+    """``a - b``: what is returned was made of both, which have met here or do not differ."""
+    return isinstance(node, ast.BinOp) and len({each.id for each in inside(node) if isinstance(each, ast.Name)}) > 1
 
 
 def _tensors_of(value: Value, path: Conditions) -> list[tuple[Conditions, Tensor]]:
