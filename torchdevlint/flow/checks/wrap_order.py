@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.checks.reached import reached_from
+from torchdevlint.flow.run.branch_tests import flag_of_objects
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives
@@ -12,7 +13,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Value
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, is_inside, nodes_in
 
 
 def wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at: ast.AST) -> bool | None:
@@ -23,6 +24,8 @@ def wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at: 
     if path.startswith("self.") and path not in state.paths and _runs_around_wrap(frame, path.removeprefix("self.")):
         return None
     if path.startswith("self.") and _is_bound_again(frame, path, made_at):
+        return None
+    if path.startswith("self.") and _is_told_apart(frame, state, made_at):
         return None
     if isinstance(model, ast.Attribute) and _is_unwrapped(frame.evaluate(model.value, state), model.attr):
         return None
@@ -55,6 +58,19 @@ def _runs_around_wrap(frame: Frame, attribute: str) -> bool:
     methods = [method for each in owner.mro for method in each.methods.values()]
     wraps = [each for each in methods if each in writers or not writers.isdisjoint(reached_from(owner, each))]
     return any(function is each or function in reached_from(owner, each) for each in wraps)
+
+
+def _is_told_apart(frame: Frame, state: State, made_at: ast.AST) -> bool:
+    """Whether a flag that decided in ``__init__`` that the model is wrapped is off here: ``if not self.parallel``."""
+    owner = frame.owner
+    constructor = owner.all_methods.get("__init__", (None, None))[1] if owner is not None else None
+    for test in nodes_in(constructor, ast.If) if constructor is not None else ():
+        arm = any(is_inside(made_at, each) for each in test.body)
+        if arm or any(is_inside(made_at, each) for each in test.orelse):
+            at, flag = flag_of_objects(owner, constructor, frame.machine.text_of(test.test))
+            if at and (at + flag, not arm) in state.conditions:
+                return True
+    return False
 
 
 def _is_bound_again(frame: Frame, path: str, made_at: ast.AST) -> bool:

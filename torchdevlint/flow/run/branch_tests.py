@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, mentions_device
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
+from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.compared_keys import Compared, switched
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.members import writers_of
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 
@@ -24,7 +27,8 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     if known is None or known[0] != id(scope):
         known = test.__dict__[_ASKED] = id(scope), *_asked(frame, test, scope)
     _, text, positive, changes, compared, switch, absent = known
-    at = _object_of(frame, text) or f"{frame.activation}.{frame.loop_round if changes else 0}:"
+    at, text = flag_of_objects(frame.owner, frame.function, text)
+    at = at or f"{frame.activation}.{frame.loop_round if changes else 0}:"
     if switch and (compared is None or compared[1] == _NONE):
         return switched(at + text, absent), positive
     if compared is None:
@@ -34,14 +38,45 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     return key, positive
 
 
-def _object_of(frame: Frame, text: str) -> str:
-    """What stands for the objects of a class before ``self.flag``, which only their ``__init__`` sets; else nothing."""
-    name, owner = text.removeprefix("self."), frame.owner
-    if owner is None or name == text or not name.isidentifier():
+def flag_of_objects(owner: ClassInfo | None, method: FunctionNode | None, text: str) -> tuple[str, str]:
+    """What stands for the objects of a class, and how methods ask for a flag that only their ``__init__`` sets.
+
+    Such are ``self.flag``, ``self.options.flag`` and ``self.options["flag"]``, and in ``__init__`` the argument that it
+    keeps there. What they are not stands for itself, for no object.
+    """
+    asked = _FLAG.match(text)
+    if owner is None or asked is None or not owner.resolved:
+        return "", text
+    of_self, name, part = asked[1], asked[2], asked[3].replace("'", '"')
+    kept = name if of_self else _kept_as(method, name)
+    writers = writers_of(owner, kept) if kept else ()
+    if not writers or any(getattr(each, "name", "") != "__init__" for each in writers):
+        return "", text
+    if part and any(f"{root}{part}" in _parts_set_in(owner.node) for root in (f"self.{kept}", name)):
+        return "", text
+    return f"{owner.name}.{owner.node.lineno}:", f"self.{kept}{part}"
+
+
+_FLAG = regex(r"""(self\.)?([^\W\d]\w*)((?:\.\w+|\["\w+"\]|\['\w+'\])?)$""")
+
+
+def _kept_as(function: FunctionNode | None, name: str) -> str:
+    """The attribute in which `function`, an ``__init__``, keeps its argument `name`, which nothing binds anew."""
+    if function is None or getattr(function, "name", "") != "__init__" or name not in argument_names(function):
         return ""
-    writers = writers_of(owner, name)
-    fixed = bool(writers) and all(getattr(each, "name", "") == "__init__" for each in writers)
-    return f"{owner.name}.{owner.node.lineno}:" if fixed and owner.resolved else ""
+    if any(stored for _, stored, _ in bindings_in(function).get(name, ())):
+        return ""
+    for path, values in values_by_path(function).items():
+        if path.startswith("self.") and all(isinstance(each, ast.Name) and each.id == name for each in values):
+            return path.removeprefix("self.")
+    return ""
+
+
+@once_a_node
+def _parts_set_in(node: ast.ClassDef) -> frozenset[str]:
+    """The entries and attributes that methods of a class write or delete, as text."""
+    parts: list[ast.Attribute | ast.Subscript] = [*nodes_in(node, ast.Attribute), *nodes_in(node, ast.Subscript)]
+    return frozenset(ast.unparse(each).replace("'", '"') for each in parts if not isinstance(each.ctx, ast.Load))
 
 
 _NONE = frozenset({None})

@@ -158,8 +158,10 @@ def _gradient_norm(frame: Frame, state: State, node: ast.Call, arguments: Argume
     device = part.device if isinstance(part, Tensor) else TOP
     models = (each.value for each in nodes_in(node, ast.Attribute) if each.attr in ("parameters", "named_parameters"))
     elsewhere = device == TOP or device.origin is Origin.ARGUMENT
+    frame.machine.unseen += 1  # each was evaluated as an argument, in the arm of a choice that it stands in
     if elsewhere and all(_is_given(frame.evaluate(each, state)) for each in models):
         device = MODEL
+    frame.machine.unseen -= 1
     return Tensor(device, 0, (), (Step("the norm of the gradients, which are where the model is", node),))
 
 
