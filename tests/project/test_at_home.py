@@ -813,6 +813,24 @@ def test_what_another_repository_brings(tmp_path: Path, fetched: str, expected: 
     assert found(root) == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("assert next(net.parameters()).is_cuda, 'not on CUDA'", []),
+        ("assert x.is_cuda and x.ndim == 2", []),
+        ("assert x.ndim == 2", ["parts.py:TDL012"]),
+        ("print(x.is_cuda)", ["parts.py:TDL012"]),
+    ],
+)
+def test_a_function_that_asserts_cuda(tmp_path: Path, said: str, expected: list[str]) -> None:
+    """Who gives it another device is told so; what it asks for anything else says nothing of that."""
+    text = f"import torch\n\ndef spread(net, x, device):\n    {said}\n"
+    text += "    return net(x.to(device)) - torch.ones(3, device='cuda')\n"
+    main = "import torch\nfrom parts import spread\n\nplace = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    main += "if __name__ == '__main__':\n    print(spread(torch.nn.Linear(3, 3).to(place), torch.ones(3), place))\n"
+    assert found(application(tmp_path, parts=text, main=main)) == expected
+
+
 def test_a_project_without_programs_is_for_others(tmp_path: Path) -> None:
     assert found(application(tmp_path, parts=PARTS)) == ["parts.py:TDL012"]
 

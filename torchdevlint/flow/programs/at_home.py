@@ -39,6 +39,7 @@ from torchdevlint.flow.programs.moved_results import is_moved_where_called, is_n
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.ways import Ways
+from torchdevlint.flow.scope.asserted import asserts_cuda
 from torchdevlint.flow.scope.cuda_literals import Scope, is_of_tensor, names_cuda_alone, needs_cuda, sets_current_gpu
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.programs import is_program
@@ -101,7 +102,7 @@ class Home:
         return written and self._application.is_of_cpu
 
     def _literal_hurts_nobody(self, fact: IgnoresGivenDevice) -> bool:
-        if self._is_file_for_cuda or self._is_for_cuda:
+        if self._is_file_for_cuda or self._is_for_cuda or asserts_cuda(self._tree, fact.at.row):
             return True
         asked = fact.kind == "question" and self._application.leading.is_current_gpu
         is_there = asked or is_built_on_cuda(self._tree, self._project, fact.at.row) or self._is_current_gpu_at(fact.at)

@@ -15,6 +15,14 @@ def asserted_in(scope: ast.AST) -> frozenset[ast.expr]:
     return frozenset(one for each in nodes_in(scope, ast.Assert) for one in _needed(each.test))
 
 
+def asserts_cuda(tree: ast.Module, line: int) -> bool:
+    """Whether the function around a line asserts that something is on CUDA: by that it is for nothing else."""
+    functions = (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef))
+    around = [each for each in functions if each.lineno <= line <= (each.end_lineno or each.lineno)]
+    asserted = (one for each in around[-1:] for one in asserted_in(each))
+    return any(isinstance(each, ast.Attribute) and each.attr == "is_cuda" for each in asserted)
+
+
 def _needed(test: ast.expr) -> Iterator[ast.expr]:
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for each in test.values:
