@@ -89,3 +89,85 @@ def test_a_name_that_means_another_function(tmp_path: Path) -> None:
     other = "from viewer import render\n\ndef show(density):\n    return render(density, 0.5)\n"
     root = application(tmp_path, helper=ASKING, rendering=RENDERING, main=MAIN, copied=copy, other=other)
     assert found(root) == []
+
+
+SEGMENTING = """import torch
+
+__all__ = ["get_unet"]
+
+def get_unet(classes=3, pretrained=False, root="~/.weights"):
+    net = torch.nn.Linear(3, classes)
+    if pretrained:
+        net.load_state_dict(torch.load(f"{root}/unet_best_model.pth"))
+    return net
+"""
+TABLE = """from segmenting import *
+
+def get_model(name, **kwargs):
+    models = {"unet": get_unet}
+    return models[name](**kwargs)
+"""
+CHOOSING = """import argparse
+from helper import place
+from table import get_model
+
+def main(args):
+    net = get_model(args.model, classes=args.classes).to(place())
+    net(args.rays.to(place())).sum().backward()
+
+if __name__ == "__main__":
+    main(argparse.ArgumentParser().parse_args())
+"""
+SHARED = """from segmenting import get_unet
+
+MODELS = {"unet": get_unet}
+
+def get_model(name, **kwargs):
+    if name not in MODELS:
+        raise ValueError(list(MODELS))
+    return MODELS.get(name)(**kwargs)
+"""
+
+
+@pytest.mark.parametrize("table", [TABLE, SHARED], ids=["of the function", "of the file"])
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("args.classes)", "args.classes, pretrained=False)", False),
+        ("args.classes)", "args.classes, pretrained=True)", True),
+        ("args.classes)", "args.classes, pretrained=args.pretrained)", True),
+        ("classes=args.classes)", "**vars(args))", True),
+    ],
+    ids=["left out", "off", "on", "an option of the command line", "all that there is"],
+)
+def test_keywords_that_a_table_of_functions_is_given(
+    tmp_path: Path, table: str, old: str, new: str, is_found: bool
+) -> None:
+    files = {"helper": ASKING, "segmenting": SEGMENTING, "table": table, "main": CHOOSING.replace(old, new)}
+    root = application(tmp_path, **files)
+    assert ("segmenting.py:TDL201" in found(root)) is is_found
+    assert "segmenting.py:TDL201" in found(root, "TDL201")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    return models", "    kwargs.setdefault('pretrained', True)\n    return models"),
+        ("    return models[name](**kwargs)", "    return models"),
+        ("    return models[name](**kwargs)", "    return wrapped(models[name], pretrained=True)()"),
+        ("    return models[name](**kwargs)", "    return models[name](3, True)"),
+    ],
+    ids=["what is put to the keywords", "the table itself", "a value that is handed on", "by its place"],
+)
+def test_a_table_of_functions_that_may_turn_an_option_on(tmp_path: Path, old: str, new: str) -> None:
+    assert old in TABLE
+    table = "from functools import partial as wrapped\n" + TABLE.replace(old, new)
+    root = application(tmp_path, helper=ASKING, segmenting=SEGMENTING, table=table, main=CHOOSING)
+    assert "segmenting.py:TDL201" in found(root)
+
+
+def test_a_table_of_functions_that_another_file_reads(tmp_path: Path) -> None:
+    other = "from table import MODELS\n\ndef build(pretrained):\n    return MODELS['unet'](pretrained=pretrained)\n"
+    root = application(tmp_path, helper=ASKING, segmenting=SEGMENTING, table=SHARED, main=CHOOSING, other=other)
+    assert "segmenting.py:TDL201" in found(root)

@@ -120,15 +120,64 @@ class OptionsOff:
         default = dict(given_by_default(function.args)).get(name)
         found: set[object] = set()
         for site, call in sites or ():
-            given = argument_of(call, function, name, is_bound=_is_bound(function, owner)) or default
-            there = place if given is default else next(iter(around(site, call.lineno)), None)
-            if given is None or has_stars(call):
-                return None
-            values = None if there is None else self._values(given, there, hops - 1)
+            given = argument_of(call, function, name, is_bound=_is_bound(function, owner))
+            there = next(iter(around(site, call.lineno)), None)
+            if has_stars(call):
+                values = self._handed_on(call, name, there, default, hops - 1) if given is None else None
+            else:
+                values = self._said(given or default, place if given is None else there, hops - 1)
             if values is None:
                 return None
             found |= values
         return frozenset(found) or None
+
+    def _of_argument(
+        self, call: ast.Call, given: ast.expr | None, there: CalledPlace | None, hops: int
+    ) -> _Values | None:
+        return None if given is None or there is None or has_stars(call) else self._values(given, there, hops)
+
+    def _handed_on(
+        self, call: ast.Call, name: str, place: CalledPlace | None, default: ast.expr | None, hops: int
+    ) -> _Values | None:
+        """What a call leaves to the ``**kwargs`` of the function around it, whose calls name it, or leave it."""
+        if place is None or not isinstance(default, ast.Constant) or hops <= 0:
+            return None
+        if not _hands_keywords_on(call, place[1]):
+            return None
+        file, function, owner = place
+        if name in argument_names(function):
+            return frozenset({default.value})
+        called = called_by(function, owner)
+        sites = self._calls.of(file.path, called) if called is not None else None
+        found: set[object] = set()
+        for site, each in sites or ():
+            there = next(iter(around(site, each.lineno)), None)
+            given = next((keyword.value for keyword in each.keywords if keyword.arg == name), None)
+            if given is None and has_stars(each):
+                values = self._handed_on(each, name, there, default, hops - 1)
+            elif given is None:
+                values = frozenset({default.value})
+            else:
+                values = self._said(given, there, hops - 1)
+            if values is None:
+                return None
+            found |= values
+        return frozenset(found) or None
+
+    def _said(self, given: ast.expr | None, there: CalledPlace | None, hops: int) -> _Values | None:
+        return None if given is None or there is None else self._values(given, there, hops)
+
+
+def _hands_keywords_on(call: ast.Call, function: Function) -> bool:
+    """Whether the only star of a call is that of what a function is given by other names, and does no more with."""
+    kept = function.args.kwarg
+    handed = [each.value for each in call.keywords if each.arg is None]
+    if kept is None or len(handed) != 1 or any(isinstance(each, ast.Starred) for each in call.args):
+        return False
+    read = [each for each in nodes_in(function, ast.Name) if each.id == kept.arg]
+    calls = nodes_in(function, ast.Call)
+    given = [each.value for other in calls for each in other.keywords if each.arg is None]
+    return handed[0] in read and all(each in given for each in read)
 
 
 def _agreed(values: _Values | None, is_so: Callable[[object], bool]) -> bool | None:

@@ -6,7 +6,8 @@ import ast
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.places import holds
-from torchdevlint.flow.scope.call_sites import MOST_FILES, Function, sites_in
+from torchdevlint.flow.programs.tables import calls_in
+from torchdevlint.flow.scope.call_sites import MOST_FILES, Function
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.project.modules import ModuleFile
@@ -38,7 +39,7 @@ class ProjectCalls:
         return self._sites[key]
 
     def of(self, home: str, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
-        """The calls of a name that the file at `home` binds, in all files that may mean that one.
+        """The calls of a name that the file at `home` binds, in all files that may mean that one, also out of tables.
 
         None where it is read for something else, or said beside code.
         """
@@ -54,11 +55,16 @@ class ProjectCalls:
         for file in files:
             if self._means_another(file, home, name):
                 continue
-            sites = sites_in(file.tree, name)
-            if sites is None:
+            held = calls_in(file.tree, name)
+            if held is None or any(each.is_shared and not self._is_private(file, each.name) for each in held[1]):
                 return None
-            found += [(file, each.call) for each in sites]
+            found += [(file, each) for each in held[0]]
         return found
+
+    def _is_private(self, file: ModuleFile, name: str) -> bool:
+        """Whether no other file says a name of this one."""
+        files = self.files_saying(name)
+        return files is not None and all(each.path == file.path or name not in each.source.text for each in files)
 
     def _means_another(self, file: ModuleFile, home: str, name: str) -> bool:
         """Whether a name of the top level is that of another file."""

@@ -97,8 +97,13 @@ def _bound_by(loop: ast.For) -> set[str]:
 
 def sites_in(tree: ast.Module, name: str) -> list[CallSite] | None:
     """The calls of a name in one file; None where it is read for something else there."""
-    calls = _called_by_name(tree).get(name, [])
-    return None if _is_read_otherwise(tree, name, len(calls)) else [CallSite(tree, call) for call in calls]
+    calls = calls_of(tree, name)
+    return None if is_read_otherwise(tree, name, len(calls)) else [CallSite(tree, call) for call in calls]
+
+
+def calls_of(tree: ast.Module, name: str) -> list[ast.Call]:
+    """The calls by a name, or by that of an attribute, in one file, whatever else reads it."""
+    return _called_by_name(tree).get(name, [])
 
 
 def are_moved_at_once(sites: Iterable[CallSite]) -> bool:
@@ -153,7 +158,7 @@ def _called_by_name(tree: ast.Module) -> dict[str, list[ast.Call]]:
     return found
 
 
-def _is_read_otherwise(tree: ast.Module, name: str, calls: int) -> bool:
+def is_read_otherwise(tree: ast.Module, name: str, calls: int) -> bool:
     """Whether a module reads a name more often than it calls it, or gives it another one, or says it as a text."""
     if any(each.name == name and each.asname not in (None, name) for each in nodes_in(tree, ast.alias)):
         return True
