@@ -60,7 +60,9 @@ def inside(node: ast.AST) -> Iterator[Any]:
     """A node and all that is below it, nearer ones first, as `ast.walk` gives them, but for what has no position."""
     level = [node]
     while level:
-        yield from (each for each in level if each is not None)
+        for each in level:
+            if each is not None:
+                yield each
         level = below(level)
 
 

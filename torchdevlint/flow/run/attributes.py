@@ -186,8 +186,8 @@ def _is_set_by_others(receiver: Obj, name: str) -> bool:
 def _is_set_here(frame: Frame, receiver: Obj, name: str) -> bool:
     """Whether a method writes it that is being run, and so was not seen to write: it has, when it is called again."""
     active = frame.machine.active
-    constructors = {each.methods.get("__init__") for each in receiver.info.mro}
-    return any(each in active and each not in constructors for each in writers_of(receiver.info, name))
+    running = [each for each in writers_of(receiver.info, name) if each in active]
+    return bool(running) and not {each.methods.get("__init__") for each in receiver.info.mro}.issuperset(running)
 
 
 def _one_device(frame: Frame, node: ast.Attribute, value: Value) -> Value:

@@ -172,10 +172,13 @@ def _flag_asked(test: ast.expr) -> tuple[ast.expr, bool] | None:
 
 def _changes_in_loops(test: ast.expr, scope: FunctionNode | ast.Module) -> bool:
     """Whether the test calls something, or reads a name that a loop of the function or module around it binds."""
-    parts = list(inside(test))
-    if any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in parts):
-        return True
-    return not bound_in_loops(scope).isdisjoint(each.id for each in parts if isinstance(each, ast.Name))
+    read = set()
+    for each in inside(test):
+        if isinstance(each, ast.Name):
+            read.add(each.id)
+        elif isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)):
+            return True
+    return not bound_in_loops(scope).isdisjoint(read)
 
 
 def written_outcome(test: ast.expr) -> bool | None:
