@@ -73,8 +73,9 @@ def _name(frame: Frame, node: ast.Name, state: State) -> Value:
             if value is not None:
                 break
         else:
-            found = from_stars(frame, node.id)
-            return Ref(f"builtins.{node.id}") if found == UNKNOWN and node.id in _BUILTINS else found
+            is_built_in = node.id in _BUILTINS
+            found = UNKNOWN if is_built_in and not frame.machine.stars else from_stars(frame, node.id)
+            return Ref(f"builtins.{node.id}") if is_built_in and found == UNKNOWN else found
     kind = type(value)
     if kind is Choice:
         return settle(value, state.conditions) if state.conditions else value

@@ -67,6 +67,9 @@ def _stored_each_round(loop: ast.For, counter: str) -> list[ast.Subscript]:
 @once_a_node
 def stores_replaced_at_once(scope: ast.AST) -> frozenset[ast.Attribute]:
     """The targets ``self.x`` of a function that the next statement of the same block assigns again."""
+    stored = [path for each in assignments_in(scope) if (path := dotted_path(each.targets[0])) and "." in path]
+    if len(set(stored)) == len(stored):
+        return frozenset()
     found = set()
     for block in _blocks(scope):
         for one, after in pairwise(block):
