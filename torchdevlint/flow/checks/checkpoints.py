@@ -11,6 +11,7 @@ from torchdevlint.flow.checks.named_data import is_called_data, is_moved
 from torchdevlint.flow.checks.packed_files import is_temporary
 from torchdevlint.flow.checks.prefixes import is_read_without_prefix, strips
 from torchdevlint.flow.checks.published_files import is_exported_elsewhere, is_never_given, is_of_one_home, is_published
+from torchdevlint.flow.checks.wrap_order import is_wrapped_by_another_way
 from torchdevlint.flow.checks.writers import is_written_from_cpu, is_written_otherwise, name_of, own_file
 from torchdevlint.flow.events import FunctionReturned, LibraryCalled, ModuleMethodCalled
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
@@ -237,7 +238,7 @@ def _state_dicts(value: Value, conditional: bool) -> list[tuple[StateDict, bool]
 
 def _record_save(frame: Frame, node: ast.Call, held: StateDict, conditional: bool) -> None:
     machine = frame.machine
-    if strips(machine.tree) or is_read_without_prefix(machine):
+    if strips(machine.tree) or is_wrapped_by_another_way(frame, held) or is_read_without_prefix(machine):
         return
     place = node if held.function is frame.function else held.node or node
     machine.record_anyway(

@@ -12,7 +12,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Library, Obj, Value
+from torchdevlint.flow.state.values import Library, Obj, StateDict, Value
 from torchdevlint.source.nodes import inside, is_inside, nodes_in
 
 
@@ -40,6 +40,18 @@ def wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at: 
         return True
     tests = nodes_in(frame.machine.tree, ast.If)
     return any(made_at in nodes_in(each, ast.Call) and model not in nodes_in(each, type(model)) for each in tests)
+
+
+def is_wrapped_by_another_way(frame: Frame, held: StateDict) -> bool:
+    """Whether a method that wraps the model saves it as well, and does not lead here: it is a way of its own."""
+    owner, function, made_at = frame.owner, frame.function, held.made_at
+    if owner is None or function is None or made_at is None:
+        return False
+    around = (each for each in owner.methods.values() if each is not function and is_inside(made_at, each))
+    wraps = next(around, None)
+    if wraps is None or wraps.name == "__init__" or function in reached_from(owner, wraps):
+        return False
+    return any(dotted_path(each.func) == f"{held.owner}.state_dict" for each in nodes_in(wraps, ast.Call))
 
 
 def _is_wrapper(value: Value) -> bool:
