@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, assignments_in, inside, nodes_in, once_a_node
 
 _LEAVING = (ast.Break, ast.Continue, ast.Return)
 
@@ -89,5 +89,6 @@ def _blocks(scope: ast.AST) -> Iterator[list[ast.stmt]]:
 
 def _attribute_of(node: ast.stmt) -> ast.Attribute | None:
     """The one attribute that an assignment is for."""
-    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    found = assignment_of(node)
+    target = found.targets[0] if found is not None and len(found.targets) == 1 else None
     return target if isinstance(target, ast.Attribute) else None
