@@ -19,7 +19,7 @@ from torchdevlint.runtime.verify.ladder import Climb, Order, climb
 from torchdevlint.runtime.verify.server import Server
 from torchdevlint.runtime.verify.verdict import Judgement, Rung
 
-EVERYTHING = Settings(preview=True, ignore=("TDL900", "TDL901"), extend_select=("TDL012",))
+EVERYTHING = Settings(preview=True, ignore=("TDL900", "TDL901"), extend_select=("TDL012", "TDL106"))
 SECONDS = 60.0
 
 
