@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lsprotocol import types
 
 from tests.integrations.lsp.editor import (
+    ADVICE,
     AMP,
     FIXED_AMP,
     Editor,
@@ -12,6 +15,7 @@ from tests.integrations.lsp.editor import (
     cell_document,
     edits_of,
     notebook_cell,
+    running,
 )
 from tests.test_notebooks import notebook as on_disk
 from torchdevlint.config import Settings
@@ -127,15 +131,18 @@ def test_closing_takes_the_findings_of_all_cells_away(editor: Editor) -> None:
     assert editor.alive()
 
 
-def test_saving_a_notebook_lints_what_is_open(editor: Editor) -> None:
-    (editor.folder / "saved.ipynb").touch()
-    book = editor.open_notebook("saved.ipynb", "import made_later", "import torch\nmade_later.made() + torch.ones(2)")
-    shows(editor, book)
-    helper = "import torch\n\n\ndef made():\n    return torch.ones(2, device='cuda')\n"
-    (editor.folder / "made_later.py").write_text(helper)
-    params = types.DidSaveNotebookDocumentParams(types.NotebookDocumentIdentifier(book))
-    editor.client.notebook_document_did_save(params)
-    shows(editor, book, _2=["TDL004"])
+def test_saving_a_notebook_lints_what_is_open(tmp_path: Path) -> None:
+    """In a folder of its own: what lies beside a notebook decides what is advice in it."""
+    (tmp_path / "pyproject.toml").write_text(ADVICE)
+    (tmp_path / "saved.ipynb").touch()
+    with running(tmp_path) as editor:
+        book = editor.open_notebook("saved.ipynb", "import made_later", "import torch\nmade_later.made() + torch.ones(2)")
+        shows(editor, book)
+        helper = "import torch\n\n\ndef made():\n    return torch.ones(2, device='cuda')\n"
+        (tmp_path / "made_later.py").write_text(helper)
+        params = types.DidSaveNotebookDocumentParams(types.NotebookDocumentIdentifier(book))
+        editor.client.notebook_document_did_save(params)
+        shows(editor, book, _2=["TDL004"])
 
 
 def test_a_fix_and_a_comment_in_a_cell(editor: Editor) -> None:
