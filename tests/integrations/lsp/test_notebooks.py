@@ -136,7 +136,8 @@ def test_saving_a_notebook_lints_what_is_open(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(ADVICE)
     (tmp_path / "saved.ipynb").touch()
     with running(tmp_path) as editor:
-        book = editor.open_notebook("saved.ipynb", "import made_later", "import torch\nmade_later.made() + torch.ones(2)")
+        uses = "import torch\nmade_later.made() + torch.ones(2)"
+        book = editor.open_notebook("saved.ipynb", "import made_later", uses)
         shows(editor, book)
         helper = "import torch\n\n\ndef made():\n    return torch.ones(2, device='cuda')\n"
         (tmp_path / "made_later.py").write_text(helper)
