@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.checks.made_here import is_made_here
 from torchdevlint.flow.events import FunctionCalled, LayerCalled, MethodCalled, Mixed
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
@@ -26,12 +27,12 @@ from torchdevlint.flow.scope.names import (
     mentions_device,
     names_of_item,
 )
-from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
+from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Unknown
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _OWN = frozenset({"parameters", "buffers"})
 _MATRIX = 2
@@ -51,7 +52,7 @@ def _note_layer(event: LayerCalled) -> None:
     for at, value in event.operands[:1]:
         if is_bookkeeping(dotted_path(at)) or not isinstance(value, Tensor):
             continue
-        if _is_made_here(frame, value):
+        if is_made_here(frame, value):
             step = Step(f"asks where `{path}` is", asked)
             model = Tensor(Device(Origin.MODEL), AT_LEAST_1, (), (step,))
             operation = f"`{frame.machine.text_of(node.func)}()`"
@@ -69,7 +70,7 @@ def _note_method(event: MethodCalled) -> None:
         return
     name = _followed(frame)
     at, value = given[0]
-    if not name or not isinstance(value, Tensor) or not _is_made_here(frame, value) or is_bookkeeping(dotted_path(at)):
+    if not name or not isinstance(value, Tensor) or not is_made_here(frame, value) or is_bookkeeping(dotted_path(at)):
         return
     if (value.ndim or 0) >= _MATRIX or all(_is_of_data(each.function) for each in value.creations):
         step = Step(f"what this function makes is where `{name}` is", event.node)
@@ -163,13 +164,6 @@ def _asked_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast
             if path is not None:
                 found[path] = each
     return found
-
-
-def _is_made_here(frame: Frame, value: Tensor) -> bool:
-    """Whether factories of this very function made it, on the default device, and not as a single number."""
-    if value.device != DEFAULT or not value.creations or value.ndim == 0:
-        return False
-    return all(is_inside(each.node, frame.function) for each in value.creations)  # type: ignore[arg-type]
 
 
 @once_a_node

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from torchdevlint.flow.checks.made_here import is_made_here
 from torchdevlint.flow.events import LayerCalled, Mixed
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.batch_beside import scatters
@@ -19,10 +20,10 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, mentions_device
 from torchdevlint.flow.scope.uses import bindings_in
-from torchdevlint.flow.state.devices import DEFAULT, LOADER, Device, Origin
+from torchdevlint.flow.state.devices import LOADER, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Value
-from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _MOVES = frozenset({"to", "cpu", "cuda"})
 
@@ -37,9 +38,7 @@ def _note_layer(event: LayerCalled) -> None:
     at, value = event.operands[0]
     if not node.args or at is not node.args[0] or is_bookkeeping(dotted_path(at)):
         return
-    if not _is_made_here(frame, value) and not _is_of_loader(frame, value):
-        return
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) and (is_made_here(frame, value) or _is_of_loader(frame, value)):
         there, path = frame.machine.text_of(move.args[0]), frame.machine.text_of(node.func)
         step = Step(f"`{path}` is given what was moved to `{there}` here", move)
         model = Tensor(Device(Origin.EXPRESSION, there), AT_LEAST_1, (), (step,))
@@ -67,13 +66,6 @@ def _moved_for_it(frame: Frame, node: ast.Call) -> ast.Call | None:
     methods = (each for each in owner.node.body if isinstance(each, ast.FunctionDef))
     moves = (each for method in methods for each in _moved_inputs(method, path))
     return next((each for each in moves if (dotted_path(each.args[0]) or "").startswith("self.")), None)
-
-
-def _is_made_here(frame: Frame, value: Value) -> bool:
-    """Whether factories of this very function made it, on the default device."""
-    if not isinstance(value, Tensor) or value.device != DEFAULT or not value.creations or value.ndim == 0:
-        return False
-    return all(is_inside(each.node, frame.function) for each in value.creations)  # type: ignore[arg-type]
 
 
 def _is_of_loader(frame: Frame, value: Value) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.checks.made_here import is_made_here
 from torchdevlint.flow.events import LayerCalled, Mixed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import scatters
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name
-from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
+from torchdevlint.flow.state.devices import VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Tensor, Value
@@ -33,7 +34,7 @@ def _note_layer(event: LayerCalled) -> None:
     keywords = {id(each.value): each.arg or "" for each in node.keywords}
     for at, value in event.operands if moved else ():
         name = keywords.get(id(at)) or dotted_path(at)
-        if not isinstance(value, Tensor) or not _is_made_here(frame, value) or is_bookkeeping(name):
+        if not isinstance(value, Tensor) or not is_made_here(frame, value) or is_bookkeeping(name):
             continue
         if value.ndim and (value.ndim >= _MATRIX or name in TAKEN_BY_NAME or _has_rows(value)):
             operation = f"`{frame.machine.text_of(node.func)}()`"
@@ -59,11 +60,6 @@ def _is_elsewhere(value: Tensor) -> bool:
     if value.device.origin is Origin.LITERAL:
         return not on_cpu(value.device) and value.device.name not in VALUELESS_TYPES
     return value.device.origin is Origin.EXPRESSION
-
-
-def _is_made_here(frame: Frame, value: Tensor) -> bool:
-    sites = value.creations
-    return value.device == DEFAULT and bool(sites) and all(is_inside(each.node, frame.function) for each in sites)  # type: ignore[arg-type]
 
 
 def _has_rows(value: Tensor) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from torchdevlint.flow.scope.cuda_literals import Scope
@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
 from torchdevlint.source.notebook import NOTEBOOK
 
 _MOST_HOPS = 4
@@ -77,31 +77,37 @@ def _visible_at(tree: ast.Module, call: ast.Call) -> frozenset[str]:
 
 
 @once_a_node
-def _bound_at_top(tree: ast.AST) -> frozenset[str]:
+def _bound_at_top(tree: ast.Module) -> frozenset[str]:
     """All names that a file binds outside of its functions, or that they bind for it."""
     found = {name for each in nodes_in(tree, ast.Global) for name in each.names}
-    level = list(ast.iter_child_nodes(tree))
+    level: list[Any] = [tree]
     while level:
-        inside = [each for each in level if not isinstance(each, _FUNCTIONS)]
-        found.update(each.name for each in level if isinstance(each, _NAMED) and each.name)
-        found.update(each.id for each in inside if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load))
-        found.update(each.arg for each in inside if isinstance(each, ast.arg))
-        found.update(each.asname or each.name.partition(".")[0] for each in inside if isinstance(each, ast.alias))
-        found.update(each.rest for each in inside if isinstance(each, ast.MatchMapping) and each.rest)
-        level = [below for each in inside for below in ast.iter_child_nodes(each)]
+        found.update(_bound_by(level))
+        level = below(each for each in level if not isinstance(each, _FUNCTIONS))
     return frozenset(found)
 
 
 @once_a_node
 def _bound_in(around: ast.AST) -> frozenset[str]:
     """All names that anything below a function or a file binds, in whatever scope."""
-    found = {each.name for kind in _NAMED for each in nodes_in(around, kind) if each.name}
-    found.update(each.id for each in nodes_in(around, ast.Name) if not isinstance(each.ctx, ast.Load))
-    found.update(each.arg for each in nodes_in(around, ast.arg))
-    found.update(each.asname or each.name.partition(".")[0] for each in nodes_in(around, ast.alias))
-    found.update(each.rest for each in nodes_in(around, ast.MatchMapping) if each.rest)
-    found.update(name for each in nodes_in(around, ast.Global) for name in each.names)
-    return frozenset(found)
+    return frozenset(_bound_by(each for each in inside(around) if each is not around))
+
+
+def _bound_by(nodes: Iterable[ast.AST | None]) -> Iterator[str]:
+    """The names that nodes bind by themselves, whatever is below them."""
+    for each in nodes:
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+            yield each.id
+        elif isinstance(each, ast.arg):
+            yield each.arg
+        elif isinstance(each, ast.alias):
+            yield each.asname or each.name.partition(".")[0]
+        elif isinstance(each, ast.Global):
+            yield from each.names
+        elif isinstance(each, ast.MatchMapping) and each.rest:
+            yield each.rest
+        elif isinstance(each, _NAMED) and each.name:
+            yield each.name
 
 
 def _brought(file: ModuleFile, project: Project, hops: int = _MOST_HOPS) -> frozenset[str] | None:

@@ -12,8 +12,9 @@ from functools import partial
 from torchdevlint.flow.checks.file_names import scopes_of
 from torchdevlint.flow.checks.saved_names import values_in
 from torchdevlint.flow.checks.written_before import is_written_around, writes_what_is_read
+from torchdevlint.flow.programs.project_calls import ProjectCalls
 from torchdevlint.flow.programs.ways import Ways
-from torchdevlint.flow.scope.call_sites import argument_of, own_call_sites
+from torchdevlint.flow.scope.call_sites import MOST_FILES, argument_of, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name
@@ -22,7 +23,6 @@ from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, is_below, nodes_in
 
-_MOST_FILES = 40
 _SAVING = regex(r"(?i)early_?stop|check_?point|saver")
 
 
@@ -108,8 +108,8 @@ def _reads_what_its_object_wrote(own: ModuleFile, project: Project, load: ast.Ca
     method, owner = _method_around(own.tree, load)
     if method is None or owner is None:
         return False
-    modules = _saying(own, project, method.name)
-    if not modules:
+    modules = ProjectCalls(own, project).files_saying(method.name)
+    if modules is None or len(modules) > MOST_FILES:
         return False
     said = [(module, each) for module in modules for each in _naming(module.tree, method.name)]
     others = [each for each in said if each[1] not in _of_own_methods(each[0].tree, method.name)]
@@ -121,19 +121,6 @@ def _reads_what_its_object_wrote(own: ModuleFile, project: Project, load: ast.Ca
         and all(writes.is_so_within(own, each) for each in calls)
         and all(_is_saved_by_object(module.tree, each, savers) for module, each in others)
     )
-
-
-def _saying(own: ModuleFile, project: Project, name: str) -> list[ModuleFile]:
-    """The files of a project that have a name; nothing where there are too many, or one cannot be read."""
-    paths = project.saying((name,))
-    found = [own]
-    for path in paths or ():
-        module = project.library.get(path)
-        project.used(path, "", module)
-        if module is None:
-            return []
-        found.append(module)
-    return [] if paths is None or len(found) > _MOST_FILES else found
 
 
 def _naming(tree: ast.Module, name: str) -> list[ast.expr]:
