@@ -1206,3 +1206,53 @@ class Net(torch.nn.Linear):
     root = application(tmp_path, layers=code, main=main.format("cuda()"))
     tree.forget()
     assert "layers.py:TDL106" in found(root)
+
+
+FILLED = """import torch
+
+def scored(rows: torch.Tensor):
+    bias = torch.ones(3, device=rows.device)
+    rows = rows * bias
+    {}
+"""
+SCORING = """import sys
+import torch
+from scores import scored
+from net import Net
+
+Net().train()
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print(scored(torch.load(sys.argv[1], map_location="cpu").to(device)))
+"""
+RETURNED = "total = torch.zeros(len(rows), 3)\n    for at in range(3):\n        total[at] = rows[at]\n    return total"
+ONE_OF_TWO = "if len(rows) == 0:\n        return torch.zeros(3)\n    return rows * 2"
+MET = "total = torch.zeros(len(rows), 3)\n    return total * rows"
+
+
+@pytest.mark.parametrize(("body", "expected"), [(RETURNED, []), (ONE_OF_TWO, []), (MET, ["scores.py:TDL014"])])
+def test_what_only_callers_may_mix(tmp_path: Path, body: str, expected: list[str]) -> None:
+    """Nothing meets where it is returned, and all callers are there; an operation of its own keeps the finding."""
+    root = application(tmp_path, scores=FILLED.format(body), main=SCORING, net=NET)
+    assert [each for each in found(root) if each.startswith("scores")] == expected
+    (root / "pyproject.toml").write_text('[project]\nname = "scores"\nversion = "1"\nclassifiers = []\n')
+    assert [each for each in found(root) if each.startswith("scores")]
+
+
+LATE = """import os
+import torch
+from net import Net
+
+print(torch.cuda.is_available(){})
+os.environ["CUDA_VISIBLE_DEVICES"] = {}
+Net().train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("counted", "value", "expected"),
+    [("", '"0"', []), ("", '"1"', ["main.py:TDL301"]), (", torch.cuda.device_count()", '"0"', ["main.py:TDL301"])],
+)
+def test_a_late_list_of_the_first_gpu(tmp_path: Path, counted: str, value: str, expected: list[str]) -> None:
+    """The first GPU is used in any case, but where the others are counted."""
+    root = application(tmp_path, main=LATE.format(counted, value), net=NET)
+    assert found(root) == expected

@@ -26,6 +26,7 @@ from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_i
 
 _NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _COUNT = "torch.cuda.device_count"
+_COUNTED = "device_count"
 _OF_A_DEVICE_TYPE = ("torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler")
 _SETTERS = {"os.environ.setdefault": 2, "os.putenv": 2, "os.environ.__setitem__": 2}
 _TORCH_COUNT_FREEZES = ("2.0", "2.1", "2.2", "2.3")
@@ -186,7 +187,7 @@ def _check(
     if touched is None:
         in_time.add(node)
     elif not state.without_accelerator and not (node in in_time and _is_the_same_each_time(frame, value_node)):
-        _late(frame, touched, node)
+        _late(frame, touched, node, value)
 
 
 def _is_the_same_each_time(frame: Frame, value: ast.expr | None) -> bool:
@@ -239,7 +240,7 @@ def _as_text(frame: Frame, node: ast.expr, value: Value) -> str:
     return f'"{",".join(map(str, each_value))}"' if len(each_value) == len(node.elts) else ""
 
 
-def _late(frame: Frame, cause: Touch, node: ast.AST) -> None:
+def _late(frame: Frame, cause: Touch, node: ast.AST, value: Value) -> None:
     machine = frame.machine
     if _starts_processes(frame, node):
         return
@@ -253,6 +254,7 @@ def _late(frame: Frame, cause: Touch, node: ast.AST) -> None:
             cause.effect,
             cause.inside,
             moved_before(frame, node, cause.node),
+            value == Const("0") and _COUNTED not in machine.words,
         ),
     )
 

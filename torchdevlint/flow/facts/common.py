@@ -31,6 +31,11 @@ class Fact(_Shared, frozen=True):
         """Whether programs that are hurt by it end on the CPU as well, so that those which run are not."""
         return False
 
+    @property
+    def is_theory(self) -> bool:
+        """Whether it is for users elsewhere: what an application itself does with it is seen, and goes well."""
+        return False
+
 
 class Operand(Struct, frozen=True):
     """One side of an operation.

@@ -20,6 +20,13 @@ class LateVisibleDevices(Fact, frozen=True):
     effect: str
     inside: tuple[str, Span] | None = None
     reordering: Reordering | None = None
+    names_first: bool = False
+    """It says that there is the first GPU alone, in a file that does not count them."""
+
+    @property
+    def is_theory(self) -> bool:
+        """Whether the program uses the very GPU that it names."""
+        return self.names_first
 
 
 class MalformedVisibleDevices(Fact, frozen=True):

@@ -67,6 +67,12 @@ class MixedDevices(Fact, frozen=True):
         """Whether the other operand is where an argument of the function is that was entered."""
         return bool(self.creations) and self.other_origin == "argument" and self.entry in ("function", "method")
 
+    @property
+    def is_theory(self) -> bool:
+        """Whether nothing meets there, but what a function returns to its callers may; those of a model need both."""
+        together = self.operation == SAME_RETURN and not self.model_side
+        return together or self.operation in (RETURN, ANOTHER_RETURN, SIZED_ALIKE)
+
 
 class DiscardedMove(Fact, frozen=True):
     """A statement ``t.to(d)`` whose receiver is a tensor and whose result is thrown away.

@@ -74,6 +74,8 @@ class Home:
             return not _is_of_ranks(fact)
         if (isinstance(fact, DiscardedMove) and fact.named) or fact.is_met_anywhere:
             return self._has_no_users
+        if fact.is_theory and self._has_no_users and self._application.is_of_several:
+            return True
         if isinstance(fact, CheckpointLoad) and (fact.of_data or fact.brought_back) and self._has_no_users:
             return self._application.is_of_several or self._stands_alone
         if isinstance(fact, IgnoresGivenDevice) and is_of_tensor(fact.given) and self._nobody_chooses(fact.at):
