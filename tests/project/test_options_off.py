@@ -171,3 +171,49 @@ def test_a_table_of_functions_that_another_file_reads(tmp_path: Path) -> None:
     other = "from table import MODELS\n\ndef build(pretrained):\n    return MODELS['unet'](pretrained=pretrained)\n"
     root = application(tmp_path, helper=ASKING, segmenting=SEGMENTING, table=SHARED, main=CHOOSING, other=other)
     assert "segmenting.py:TDL201" in found(root)
+
+
+LOSSES = """import torch
+
+class Margin(torch.nn.Module):
+    def forward(self, scores, targets, debug=False):
+        loss = scores.exp().sum() + targets.sum()
+        if not debug:
+            return loss
+        return loss, torch.arange(3) * scores
+
+class Trainer:
+    def __init__(self, criterion, debug=False):
+        self.criterion = criterion
+        self.debug = debug
+
+    def fit(self, net, x, **options):
+        return self.criterion(net(x, **options), x, *options)
+"""
+FITTING = """import torch
+from helper import place
+from losses import Margin, Trainer
+
+net = torch.nn.Linear(3, 3).to(place())
+x = torch.ones(3, 3).to(place())
+print(Trainer(Margin(), debug=True).fit(net, x), Margin()(net(x), x))
+"""
+
+
+def test_an_option_of_forward_that_no_call_gives(tmp_path: Path) -> None:
+    """What the trainer calls by the same name is its own, and no text says the name."""
+    assert found(application(tmp_path, helper=ASKING, losses=LOSSES, main=FITTING)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("Margin()(net(x), x)", "Margin()(net(x), x, debug=True)", id="by name"),
+        pytest.param("Margin()(net(x), x)", "Margin()(net(x), x, True)", id="as a literal"),
+        pytest.param("x), Margin", "x, debug=True), Margin", id="by what hands names on"),
+        pytest.param("x), Margin", "x, **{'debug': True}), Margin", id="as a key"),
+    ],
+)
+def test_an_option_of_forward_that_some_call_may_give(tmp_path: Path, before: str, after: str) -> None:
+    root = application(tmp_path, helper=ASKING, losses=LOSSES, main=FITTING.replace(before, after))
+    assert found(root) == ["losses.py:TDL003"]

@@ -116,8 +116,10 @@ class OptionsOff:
         """What all calls of a function give a parameter."""
         file, function, owner = place
         called = called_by(function, owner)
-        sites = self._calls.of(file.path, called) if called is not None else None
         default = dict(given_by_default(function.args)).get(name)
+        if called is None and owner is not None and function.name == "forward":
+            return self._given_to_objects(name, place, default, hops)
+        sites = self._calls.of(file.path, called) if called is not None else None
         found: set[object] = set()
         for site, call in sites or ():
             given = argument_of(call, function, name, is_bound=_is_bound(function, owner))
@@ -131,10 +133,25 @@ class OptionsOff:
             found |= values
         return frozenset(found) or None
 
-    def _of_argument(
-        self, call: ast.Call, given: ast.expr | None, there: CalledPlace | None, hops: int
-    ) -> _Values | None:
-        return None if given is None or there is None or has_stars(call) else self._values(given, there, hops)
+    def _given_to_objects(self, name: str, place: CalledPlace, default: ast.expr | None, hops: int) -> _Values | None:
+        """What an option of ``forward`` may be: its default, and what calls of objects give it.
+
+        Whatever comes at its place without a name may be for another Module, unless it is a literal, or called so.
+        """
+        sites = self._calls.of_objects
+        if sites is None or not isinstance(default, ast.Constant) or self._calls.may_be_key(name):
+            return None
+        found: set[object] = {default.value}
+        for site, call in sites:
+            given = argument_of(call, place[1], name, is_bound=True)
+            is_named = any(each.arg == name for each in call.keywords) or isinstance(given, ast.Constant)
+            if given is None or not (is_named or last_name(given) == name):
+                continue
+            values = self._said(given, next(iter(around(site, call.lineno)), None), hops - 1)
+            if values is None:
+                return None
+            found |= values
+        return frozenset(found)
 
     def _handed_on(
         self, call: ast.Call, name: str, place: CalledPlace | None, default: ast.expr | None, hops: int

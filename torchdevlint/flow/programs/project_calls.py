@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import builtins
+from collections.abc import Iterator
+from functools import cached_property
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.places import holds
 from torchdevlint.flow.programs.tables import calls_in
 from torchdevlint.flow.scope.call_sites import MOST_FILES, Function
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -78,9 +81,25 @@ class ProjectCalls:
         led = defined(self._project, file.path, file.tree, name)
         return led is None or led[0].path != home
 
-    def files_saying(self, name: str) -> list[ModuleFile] | None:
-        """This file and the others that say a name; None for too many."""
-        paths = self._project.saying((name,))
+    @cached_property
+    def of_objects(self) -> list[tuple[ModuleFile, ast.Call]] | None:
+        """The calls in all files of what is no function or class there, but may be a Module; None for too many."""
+        files = self.files_saying()
+        return None if files is None else [(file, call) for file in files for call in _object_calls(file)]
+
+    def may_be_key(self, name: str) -> bool:
+        """Whether some ``**kwargs`` may hold a name: a text or file says it, or a call for no such parameter."""
+        files, beside = self.files_saying(name), self._project.saying((name,), beside_code=True)
+        if files is None or beside is None or not all(map(_is_prose, beside)):
+            return True
+        taking = {each for file in files for each in _taking(file.tree, name)}
+        named = (call for file in files for call in nodes_in(file.tree, ast.Call) if _names(call, name))
+        texts = (each.value for file in files for each in nodes_in(file.tree, ast.Constant))
+        return name in texts or not taking.issuperset(map(last_name, (each.func for each in named)))
+
+    def files_saying(self, *names: str) -> list[ModuleFile] | None:
+        """This file and the others that say all names; None for too many."""
+        paths = self._project.saying(names)
         if paths is None or len(paths) > MOST_FILES:
             return None
         found = [self._own]
@@ -103,6 +122,33 @@ def _method_calls(tree: ast.Module, name: str) -> list[ast.Call] | None:
     is_said = any(each.value == name for each in nodes_in(tree, ast.Constant))
     is_read = any(not (kept and dotted_path(each) == f"self.{name}") for each in others)
     return None if is_said or is_read else calls
+
+
+def _names(call: ast.Call, name: str) -> bool:
+    return any(each.arg == name for each in call.keywords)
+
+
+def _taking(tree: ast.Module, name: str) -> Iterator[str]:
+    """The names by which functions with a parameter are called."""
+    for function, owner in _functions_in(tree):
+        if name in argument_names(function):
+            yield owner.name if owner is not None and function.name == "__init__" else function.name
+
+
+def _object_calls(file: ModuleFile) -> list[ast.Call]:
+    """``net(x)``, ``self.net(x)``, ``nets[0](x)``, ``Net()(x)``, ``net.forward(x)``."""
+    functions = {function.name for function, _ in _functions_in(file.tree)}
+    named = functions.union(file.bindings, vars(builtins))
+    return [each for each in nodes_in(file.tree, ast.Call) if _is_of_object(each.func, named, functions)]
+
+
+def _is_of_object(called: ast.expr, named: set[str], functions: set[str]) -> bool:
+    if isinstance(called, ast.Name):
+        return called.id not in named
+    if isinstance(called, ast.Attribute):
+        is_kept = isinstance(called.value, ast.Name) and called.value.id == "self" and called.attr not in functions
+        return is_kept or called.attr == "forward"
+    return True
 
 
 def around(file: ModuleFile, line: int) -> list[CalledPlace]:
