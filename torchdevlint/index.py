@@ -143,6 +143,9 @@ CHECKS = {
     "kernel_buffers": {
         "EVENTS": "Placed",
     },
+    "late_layers": {
+        "EVENTS": "Placed",
+    },
     "leaving_together": {
         "EVENTS": "LayerCalled Returned",
     },

@@ -5,8 +5,8 @@ Finds operations whose operands are surely on different devices because the code
 was made or moved with `device="cuda"`, `.cuda()` or `"cuda:1"`, the other one was left on the default device, moved
 with `.cpu()`, or put on another accelerator. A model that is made here, that nothing moves, and that is called with
 what was moved, is such a side too: a teacher, a target network, a copy that was taken before the move. So are averages
-of parameters (EMA) that were made before the model moved, what was moved to the CPU from where the other side is, and
-an input that was left where it was made, beside one that was moved.
+of parameters (EMA) that were made before the model moved, a layer that it got behind that, what was moved to the CPU
+from where the other side is, and an input that was left where it was made, beside one that was moved.
 The report stands at the operation. Where the stray side is a factory in `forward`, in a function with tensor arguments,
 or an attribute of a Module, TDL003, TDL014 and TDL101 report the factory instead; a tensor of the CPU that is read with
 an index of an accelerator is a matter of TDL007.
