@@ -87,7 +87,8 @@ def test_names_that_say_nothing_of_what_is_used_as_a_model(tmp_path: Path, use: 
 @pytest.mark.parametrize(("owner", "expected"), [("self.vocab", []), ("self.encoder", ["loading.py:TDL201"])])
 def test_whose_method_takes_what_is_loaded(tmp_path: Path, owner: str, expected: list[str]) -> None:
     text = LOADING.replace("data_set = torch.load(path)", f"{owner}.load_dict(torch.load(path))")
-    text = text.replace("print(len(data_set), data_set[0].x.to(self.samples[0]))\n        return data_set", "return 1")
+    used = "print(len(data_set), data_set[0].x.to(self.samples[0]))\n        return data_set"
+    text = text.replace(used, "return self.x.to(use.place)")
     text = text.replace("path", "vocab_file")
     assert found(application(tmp_path, helper=HELPER, loading=text, main=MAIN)) == expected
 
@@ -145,7 +146,7 @@ def test_a_script_that_only_runs_down(tmp_path: Path) -> None:
     ("converted", "expected"), [("torch.float32", []), ("device", ["relabel.py:TDL201"])], ids=["a dtype", "a device"]
 )
 def test_what_is_converted_before_it_is_written(tmp_path: Path, converted: str, expected: list[str]) -> None:
-    script = SCRIPT.replace("torch.load(folder + file)", "torch.load(folder + 'data_static.pt')") + "print(data)\n"
+    script = SCRIPT.replace("folder + file", "folder + 'data_static.pt'") + "print(data.y.to(place()))\n"
     writing = "import torch\nfrom helper import place\nfrom other import Data, edges\n\ndef write(folder, x, device):\n"
     writing += f"    labels = edges(x)\n    data = Data(x.float(), labels.to({converted}))\n"
     writing += "    torch.save(data, folder + 'data_static.pt')\n"

@@ -105,7 +105,10 @@ def test_a_result_depends_on_whether_the_project_is_installed(tmp_path: Path) ->
     assert reported(root, kept) == ["backbone.py"]
 
 
-@pytest.mark.parametrize("name", ["rgb_imagenet.pt", "mobilenet_v2.pth", "resnet34-pre.pth", "vgg16.pth"])
+@pytest.mark.parametrize(
+    "name",
+    ["rgb_imagenet.pt", "mobilenet_v2.pth", "resnet34-pre.pth", "vgg16.pth", "wav2vec_large.pt", "libri960_big.pt"],
+)
 def test_names_of_published_models(tmp_path: Path, name: str) -> None:
     train = TRAIN.replace("# weights:", "#").replace("wide50.pth", name)
     assert reported(application(tmp_path, backbone=BACKBONE, train=train)) == []
@@ -113,7 +116,7 @@ def test_names_of_published_models(tmp_path: Path, name: str) -> None:
     assert reported(application(tmp_path, backbone=BACKBONE, train=train, save=save)) == ["backbone.py"]
 
 
-@pytest.mark.parametrize("name", ["model.pt", "resnet.pth", "best_vgg16_epoch.pth"])
+@pytest.mark.parametrize("name", ["model.pt", "resnet.pth", "best_vgg16_epoch.pth", "wav2vec.pt", "library.pt"])
 def test_names_of_ones_own_models(tmp_path: Path, name: str) -> None:
     train = TRAIN.replace("wide50.pth", name)
     assert reported(application(tmp_path, backbone=BACKBONE, train=train)) == ["backbone.py"]

@@ -350,7 +350,11 @@ OTHER_PROGRAM = "import torch\nfrom torch import nn\n\nnn.Linear(3, 3).cuda()(to
     [
         ("", "", False),
         ("nn.Linear(3, 3), 9.0", "nn.Linear(3, 3).to(sys.argv[1]), 9.0", True),
-        ('            torch.save(net, name + ".model")\n', "", True),
+        (
+            '            torch.save(net, name + ".model")\n',
+            "        nn.Linear(3, 3).load_state_dict(torch.load('x.pt'))\n",
+            True,
+        ),
         ('name + ".model")\n    return', 'name + ".ckpt")\n    return', True),
         ("import torch\n", "import torch\nfrom helper import place\n", True),
     ],

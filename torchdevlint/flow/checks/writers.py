@@ -90,7 +90,7 @@ def is_written_otherwise(frame: Frame, name: str, is_so: Callable[[ast.AST, ast.
     """Whether the project saves something under a name of which this is so, in the function that saves it."""
     modules = (each for each in (own_file(frame), *_saying(frame, name)) if each is not None)
     for module in modules:
-        for call, names in _writes(module.tree):
+        for call, names in writes_in(module.tree):
             known = [each for each in names if each and is_telling(each)]
             if _may_be(known, name) and call.args and is_so(scopes_of(module.tree, call)[0], call.args[0]):
                 return True
@@ -146,7 +146,7 @@ def name_of(tree: ast.Module, load: ast.Call, path: Value) -> str | None:
 
 def _verdict(frame: Frame, module: ModuleFile, name: str) -> bool | None:
     """Whether all that a file writes under a name is of the CPU; None if it writes nothing new of that name."""
-    writes = [(call, _written_to(frame, module, call, names)) for call, names in _writes(module.tree)]
+    writes = [(call, _written_to(frame, module, call, names)) for call, names in writes_in(module.tree)]
     if not any(_may_be([each for each in names if each and is_telling(each)], name) for _, names in writes):
         return None
     moves_nothing = _moves_nothing(frame, module)
@@ -198,7 +198,7 @@ def _saves_of_cpu(tree: ast.Module, call: ast.Call, moves_nothing: bool) -> bool
 
 
 @once_a_node
-def _writes(tree: ast.Module) -> list[tuple[ast.Call, Names]]:
+def writes_in(tree: ast.Module) -> list[tuple[ast.Call, Names]]:
     """The calls of `torch.save`, and others that are named so and get the name of a file, each with what it may be."""
     found = []
     for call in nodes_in(tree, ast.Call):

@@ -38,6 +38,7 @@ from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.moved_results import is_moved_where_called, is_never_read_again
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
+from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.asserted import asserts_cuda
 from torchdevlint.flow.scope.cuda_literals import Scope, is_of_tensor, names_cuda_alone, needs_cuda, sets_current_gpu
@@ -71,26 +72,31 @@ class Home:
     def _hurts_nobody(self, fact: Fact) -> bool:
         assert self._project is not None
         if isinstance(fact, _OF_MACHINES) and self._is_of_what_demands_cuda(fact):
-            return not _is_of_ranks(fact)
+            return not is_of_ranks(fact)
         if (isinstance(fact, DiscardedMove) and fact.named) or fact.is_met_anywhere:
             return self._has_no_users
-        if fact.is_theory and self._has_no_users and self._application.is_of_several:
+        is_theory = fact.is_theory and self._application.is_of_several
+        if self._has_no_users and (is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))):
             return True
-        if isinstance(fact, CheckpointLoad) and (fact.of_data or fact.brought_back) and self._has_no_users:
-            return self._application.is_of_several or self._stands_alone
         if isinstance(fact, IgnoresGivenDevice) and is_of_tensor(fact.given) and self._nobody_chooses(fact.at):
             return True
         if not (self._is_seen or self._stands_alone):
             return self._is_of_tensors_of_the_cpu(fact)
         if isinstance(fact, _OF_MACHINES) and self._is_of_cuda_libraries(fact):
-            return not _is_of_ranks(fact)
+            return not is_of_ranks(fact)
         judged = _HURTS_NOBODY.get(type(fact), Home._is_of_tensors_of_the_cpu)
         return judged(self, fact)
 
     def _load_hurts_nobody(self, fact: CheckpointLoad) -> bool:
         if self._stands_alone and self._application.is_of_several and self._is_written_on_the_cpu(fact.at):
             return True
-        return not _is_of_ranks(fact) and (self._is_read_at_home(fact.at) or self._is_for_cuda)
+        return not is_of_ranks(fact) and (self._is_read_at_home(fact.at) or self._is_for_cuda)
+
+    def _is_read_apart(self, fact: CheckpointLoad) -> bool:
+        if fact.of_data or fact.brought_back:
+            return self._application.is_of_several or self._stands_alone
+        load, _, _, files = self._leading_to(fact.at)
+        return self._application.is_of_several and is_read_apart(fact, load, self._own(), files, self._project)
 
     def _is_written_on_the_cpu(self, at: Span) -> bool:
         """Whether the file of a load saves what is read there, and neither it nor what it imports names an accelerator.
@@ -342,8 +348,3 @@ _HURTS_NOBODY: dict[type[Fact], Callable[[Home, Any], bool]] = {
 """What is asked of facts of these kinds, where all programs that come to a place are seen."""
 _OF_MACHINES = (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)
 """What hurts on machines without CUDA, or with several GPUs."""
-
-
-def _is_of_ranks(fact: Fact) -> bool:
-    """Whether each GPU has a process, all of which read a file to the first one, and keep it for a while."""
-    return isinstance(fact, CheckpointLoad) and fact.rank_code and not fact.of_weights
