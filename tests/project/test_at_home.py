@@ -1256,3 +1256,28 @@ def test_a_late_list_of_the_first_gpu(tmp_path: Path, counted: str, value: str, 
     """The first GPU is used in any case, but where the others are counted."""
     root = application(tmp_path, main=LATE.format(counted, value), net=NET)
     assert found(root) == expected
+
+
+BRINGING = """import torch
+from net import Net
+
+Net().train()
+device = "cuda" if torch.cuda.is_available() else "cpu"
+for part in torch.ones(3, 3){}:
+    part.{}
+    print(part.mean())
+"""
+
+
+@pytest.mark.parametrize(
+    ("placed", "move", "expected"),
+    [
+        (".to(device)", "cpu()", []),
+        (".to(device)", 'to("cpu")', []),
+        ("", "to(device)", ["main.py:TDL001"]),
+    ],
+)
+def test_a_lost_move_to_the_cpu(tmp_path: Path, placed: str, move: str, expected: list[str]) -> None:
+    root = application(tmp_path, main=BRINGING.format(placed, move), net=NET)
+    assert found(root) == expected
+    assert found(root, "TDL001") == ["main.py:TDL001"]

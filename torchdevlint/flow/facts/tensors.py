@@ -95,6 +95,11 @@ class DiscardedMove(Fact, frozen=True):
     named: bool = False
     """Whether the tensor is on CUDA by name already, and is sent to an accelerator: with one GPU nothing is lost."""
 
+    @property
+    def is_theory(self) -> bool:
+        """Whether it was to be brought to the CPU: a read there that needs it so is found by itself."""
+        return self.method == "cpu" or self.target.strip("'\"") == "cpu"
+
 
 class DeadLoopMove(Fact, frozen=True):
     """A loop that moves its own target and then drops it: ``for t in batch: t = t.to(d)``.
