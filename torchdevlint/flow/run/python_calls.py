@@ -136,6 +136,11 @@ def _dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> V
 
 
 def _extreme(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``max(torch.zeros(1), x)`` compares its arguments as ``>`` does, and gives one of them."""
+    compared = len(arguments.positional) > 1 and not arguments.starred and not arguments.keywords
+    if compared and any(isinstance(value, Tensor) for value in arguments.values):
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", arguments.positional)
+        return UNKNOWN
     return NUMBER if arguments.values and all(is_number(value) for value in arguments.values) else UNKNOWN
 
 
