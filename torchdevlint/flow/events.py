@@ -251,7 +251,7 @@ class Filled(_OnPath):
 
 
 class Marked(Filled):
-    """The same for a number, which is written where `value`, a mask or an index, says."""
+    """The same for a number, or for anything, which is written where `value`, a mask or an index, says."""
 
 
 class Compared(_OnPath):

@@ -17,9 +17,22 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import elements, tensors_in
-from torchdevlint.flow.state.values import Conditions, Library, Map, Seq, Site, Step, Tensor, Value
+from torchdevlint.flow.state.values import (
+    Cls,
+    Conditions,
+    Library,
+    Map,
+    RecordType,
+    Ref,
+    Seq,
+    Site,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, once_a_node
 
 
 class _Memory:
@@ -39,13 +52,18 @@ def _note_filled(event: Filled) -> None:
 
 
 def _note_marked(event: Marked) -> None:
-    """``out = zeros(x.shape); out[x == 3] = 1``: as large as `x`, and filled where that says."""
+    """``out = zeros(x.shape); out[x == 3] = 1``: as large as `x`, or what is beside it, and filled where that says."""
     frame, names = event.frame, {each.id for each in inside(event.value_node) if isinstance(each, ast.Name)}
+    names |= {name for name, each in event.state.env.items() if _is_beside(each, event.value)}
     for site in event.base.creations:
         if any(_is_sized_by(site.node, name) for name in names):
             step = Step(f"filled where {event.value.device.describe()} says", event.node)
             source = replace(event.value, steps=(*event.value.steps[:1], step))
             frame.machine.memory(_Memory).filled[frame.machine.entry_node, site] = (event.value_node, source)
+
+
+def _is_beside(value: Value, mask: Tensor) -> bool:
+    return isinstance(value, Tensor) and value.device == mask.device
 
 
 def _is_sized_by(node: ast.AST, name: str) -> bool:
@@ -61,9 +79,37 @@ def _is_sized_by(node: ast.AST, name: str) -> bool:
 def _note_returned(event: Returned) -> None:
     """``out = zeros(..); out[i] = x; return out``: on the CPU, but filled from elsewhere."""
     _note(event.frame, event.state, event.node, event.value)
+    for name, held in _wrapped(event.frame, event.state, event.node):
+        _note(event.frame, event.state, name, held)
     for at, each in _parts(event.node, event.value):
         if isinstance(each, Library):
             distributions.compare(event.frame, event.state, at, each)
+
+
+def _wrapped(frame: Frame, state: State, node: ast.expr) -> Iterator[tuple[ast.Name, Value]]:
+    """``return Output(out, mask)``: what goes into an object that says nothing of devices when it is made."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not _is_of_class(node.func.id):
+        return
+    maker = frame.evaluate(node.func, state)
+    if isinstance(maker, (Library, Ref)):
+        keeps = maker.name.partition(".")[0] not in _OF_THE_HOST
+    else:
+        keeps = isinstance(maker, (RecordType, Unknown)) or (isinstance(maker, Cls) and not _places(maker.info.node))
+    given = [*node.args, *(keyword.value for keyword in node.keywords)] if keeps else ()
+    for at in given:
+        if isinstance(at, ast.Name) and at.id in state.env:
+            yield at, state.env[at.id]
+
+
+def _is_of_class(name: str) -> bool:
+    """Whether it is written as classes are: ``Output``."""
+    return name[:1].isupper() and not name.isupper()
+
+
+@once_a_node
+def _places(node: ast.ClassDef) -> bool:
+    """Whether a class moves anything, or asks where it is."""
+    return any(isinstance(each, ast.Attribute) and each.attr in _OF_PLACES for each in inside(node))
 
 
 def _parts(node: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
@@ -152,6 +198,11 @@ def _is_by_content(conditions: Conditions) -> bool:
 
 _OF_CONTENT = regex(r"\blen\(|\b(?:numel|nelement|size|any|all|sum|max|min|nonzero)\(|\.shape\b")
 _OF_ANOTHER_KIND = regex(r"isinstance|is_tensor|\btype\(|dtype|device|cuda|script|trac|export|hasattr|callable")
+
+
+_OF_THE_HOST = frozenset({"torch", "numpy", "pandas", "polars", "scipy", "PIL", "sklearn", "xarray", "datasets"})
+"""Packages whose classes are of the host, or say themselves where they are."""
+_OF_PLACES = frozenset({"to", "cuda", "device", "register_buffer", "Parameter"})
 
 
 EVENTS = {Filled: _note_filled, Marked: _note_marked, Returned: _note_returned, FunctionEnded: _note_end}

@@ -38,7 +38,7 @@ from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import sequence
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.records import by_annotation
+from torchdevlint.flow.state.records import by_annotation, kept_by_annotation
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NONE,
@@ -185,9 +185,11 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
     if annotation_name(inside) in _NUMBER_ANNOTATIONS:
         return NUMBERS
     named = frame.evaluate(inside or annotation, State({})) if annotation is not None else UNKNOWN
-    if isinstance(named, Cls) and named.info.record is not None and inside is None:
+    if isinstance(named, Cls) and inside is None:
         tensor = _tensor(frame, parameter, entry)
-        return by_annotation(named.info.record, tensor.device, tensor.steps[0])
+        if named.info.record is not None:
+            return by_annotation(named.info.record, tensor.device, tensor.steps[0])
+        return kept_by_annotation(named.info, tensor.device, tensor.steps[0])
     if not isinstance(named, Ref):
         return None
     if inside is None and (named.name == "torch.tensor" or named.name in torch_api.TENSOR_CLASSES):

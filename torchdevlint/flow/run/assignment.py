@@ -48,7 +48,7 @@ def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_nod
     if isinstance(target, ast.Name):
         _assign_name(frame, target, value, state)
     elif isinstance(target, (ast.Tuple, ast.List)):
-        _unpack(frame, target, value, state)
+        _unpack(frame, target, value, state, value_node)
     elif isinstance(target, ast.Attribute):
         _assign_attribute(frame, target, value, state)
     elif isinstance(target, ast.Subscript):
@@ -87,10 +87,13 @@ def forget_paths(state: State, root: str) -> None:
         del state.paths[path]
 
 
-def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value, state: State) -> None:
+def _unpack(
+    frame: Frame, target: ast.Tuple | ast.List, value: Value, state: State, value_node: ast.expr | None
+) -> None:
     count = len(target.elts)
+    whole = value_node if isinstance(value_node, ast.Call) else None
     for place, each in enumerate(target.elts):
-        assign(frame, each, part_of(value, place, count), state)
+        assign(frame, each, part_of(value, place, count), state, whole)
 
 
 def part_of(value: Value, place: int, count: int) -> Value:

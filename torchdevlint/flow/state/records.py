@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchdevlint.flow.scope.annotations import annotated_tensor, annotation_name
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.values import (
     NONE,
@@ -20,6 +21,7 @@ from torchdevlint.flow.state.values import (
     Tensor,
     Value,
 )
+from torchdevlint.source.nodes import inside, once_a_node
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
@@ -72,6 +74,47 @@ def by_annotation(kind: RecordType, device: Device, step: Step) -> Record | None
                 optional = isinstance(annotation, (ast.Subscript, ast.BinOp))
                 found[name] = Choice((((), NONE), ((), tensor))) if optional else tensor
     return Record(kind, tuple(found.items())) if any(value != UNKNOWN for value in found.values()) else None
+
+
+def kept_by_annotation(info: ClassInfo, device: Device, step: Step) -> Record | None:
+    """The same for an instance of a plain class whose constructor keeps tensors as they come: ``self.data = data``."""
+    if info.is_module or info.base_names or not _ASKED_AT_LAST.isdisjoint(info.methods):
+        return None
+    kept = _kept_tensors(info.node)
+    items = tuple((name, Tensor(device, None, (), (step,))) for name in kept)
+    return Record(RecordType(info.name, kept, False, info), items) if kept else None
+
+
+_ASKED_AT_LAST = frozenset({"__getattr__", "__getattribute__", "__setattr__"})
+
+
+@once_a_node
+def _kept_tensors(node: ast.ClassDef) -> tuple[str, ...]:
+    """The arguments that the constructor keeps by name, and that no method replaces; ``+=`` works in place."""
+    init = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+    if init is None:
+        return ()
+    required = init.args.args[: len(init.args.args) - len(init.args.defaults)]
+    in_place = {each.target for each in inside(node) if isinstance(each, ast.AugAssign)}
+    written = [each for each in inside(node) if isinstance(each, (ast.Attribute, ast.Name)) and each not in in_place]
+    stored = [each for each in written if isinstance(each.ctx, ast.Store)]
+    constructing = set(inside(init))
+    bound = {each.id for each in stored if isinstance(each, ast.Name) and each in constructing}
+    kept = []
+    for name in (each.arg for each in required if annotated_tensor(each.annotation) and each.arg not in bound):
+        places = [each for each in stored if isinstance(each, ast.Attribute) and each.attr == name]
+        if len(places) == 1 and any(_keeps(each, places[0], name) for each in init.body):
+            kept.append(name)
+    return tuple(kept)
+
+
+def _keeps(statement: ast.stmt, place: ast.Attribute, name: str) -> bool:
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    value = statement.value
+    stored = any(each is place for each in targets) and dotted_path(place) == f"self.{name}"
+    return stored and isinstance(value, ast.Name) and value.id == name
 
 
 def of_itself(kind: RecordType) -> Record | None:
