@@ -253,12 +253,16 @@ def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:
     return Tensor(_place(frame, parameter.arg), ndim, (), step)
 
 
-def place_of_argument(frame: Frame, name: str) -> Device:
-    """Where a tensor is that `name` holds, if that is an argument of what was entered, as it came; else TOP."""
+def place_of_argument(frame: Frame, name: str, line: int | None = None) -> Device:
+    """Where a tensor is that `name` holds, if that is an argument of what was entered, as it came; else TOP.
+
+    With a line, it counts as it came if nothing binds it before that.
+    """
     function = frame.function
     if function is None or frame.depth or name not in argument_names(function):
         return TOP
-    bound = any(is_bound for _, is_bound, _ in bindings_in(function).get(name, ()))
+    places = bindings_in(function).get(name, ())
+    bound = any(is_bound and (line is None or at < line) for at, is_bound, _ in places)
     return TOP if bound else _place(frame, name)
 
 

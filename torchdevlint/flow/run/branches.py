@@ -13,6 +13,7 @@ from torchdevlint.flow.kinds import wrappers
 from torchdevlint.flow.kinds.instance_tests import is_instance_of
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.sizes import is_zero, what_is_filled
+from torchdevlint.flow.kinds.unions import is_tensor_otherwise
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.agreement import compares_devices, refine_places
 from torchdevlint.flow.run.branch_tests import condition_of, written_outcome
@@ -25,6 +26,7 @@ from torchdevlint.flow.state.conditions import extended
 from torchdevlint.flow.state.joins import alternatives, choose, join
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import (
     NONE,
@@ -243,6 +245,8 @@ def _refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: S
     elif isinstance(value, Unknown) and for_tensors and holds is not None:
         step = Step(f"`{name}` is tested to be a tensor here", test)
         holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
+    elif isinstance(value, Unknown) and fails is not None and is_tensor_otherwise(frame, name, kinds):
+        fails.env[name] = given_tensor(place_of_argument(frame, name, test.lineno), test, name=f"`{name}`")
     elif isinstance(value, Unknown) and holds is not None and _are(kinds, _NUMBERS):
         holds.env[name] = NUMBER
     elif isinstance(value, Unknown) and holds is not None and _are(kinds, _SEQUENCES):
