@@ -8,14 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.checks.left_in_place import asked_for_methods, kept_names, left_alone
 from torchdevlint.flow.checks.own_tensors import has_parameters
-from torchdevlint.flow.checks.unmoved_models import (
-    asked_for_methods,
-    kept_names,
-    left_alone,
-    meet,
-    was_moved,
-)
+from torchdevlint.flow.checks.unmoved_models import meet, was_moved
 from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.modules import where_made

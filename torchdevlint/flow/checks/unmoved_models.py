@@ -8,8 +8,8 @@ Where a model is made in another function, may be given to something that moves 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
+from torchdevlint.flow.checks.left_in_place import MOVES, optimized_at_once, stays
 from torchdevlint.flow.checks.own_tensors import has_parameters, meets_own
 from torchdevlint.flow.events import LayerCalled, MethodCalled, Mixed, ModuleCalled
 from torchdevlint.flow.kinds.managed_batches import moves_batches
@@ -24,17 +24,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import AT_LEAST_1, Library, Obj, Ref, Step, Tensor, Unknown, Value
-from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in, once_a_node
-
-_KEEPS_PLACE = frozenset(
-    """
-    parameters named_parameters modules named_modules state_dict load_state_dict zero_grad training forward weight bias
-    """.split()
-)
-"""What a model is asked for without being moved."""
-_REPLACES = frozenset({"data", "weight", "bias"})
-"""Attributes by which parameters are brought elsewhere one by one."""
-_MOVES = frozenset({"to", *torch_api.DEVICE_METHODS})
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
 def _note_call(event: ModuleCalled) -> None:
@@ -53,9 +43,10 @@ def _note_call(event: ModuleCalled) -> None:
     if isinstance(module, Library) and module.name.startswith("torch."):
         operands = [(at, _as_taken(at, value)) for at, value in operands]
     moved = [each for each in operands if is_there(each[1])]
-    if not moved or not (has_parameters(module) or (isinstance(module, Obj) and meets_own(frame, module))):
+    own = has_parameters(module) or _is_optimized(frame, path) or (isinstance(module, Obj) and meets_own(frame, module))
+    if not moved or not own:
         return
-    if not at_once and not _stays(frame, path):
+    if not at_once and not stays(frame, path):
         return
     meet(frame, state, node, node.func, where_made(module), moved[0])
 
@@ -75,7 +66,9 @@ def _note_method(event: MethodCalled) -> None:
     if not isinstance(node.func, ast.Attribute) or machine.default_changed or state.guarded or state.default_device:
         return
     found, path = module.info.all_methods.get(node.func.attr), dotted_path(node.func.value) or ""
-    if found is None or not path or not has_parameters(module) or not _stays(frame, path, of_known_class=True):
+    if found is None or not path or not (has_parameters(module) or _is_optimized(frame, path)):
+        return
+    if not stays(frame, path, of_known_class=True):
         return
     fed = _fed_to_layers(found[1])
     given = zip(positional_names(found[1])[1:], event.arguments.positional, strict=False)
@@ -83,6 +76,12 @@ def _note_method(event: MethodCalled) -> None:
     moved = [each for name, pair in by_name if name in fed for each in tensor_operands(*pair) if was_moved(each[1])]
     if moved:
         meet(frame, state, node, node.func.value, where_made(module), moved[0])
+
+
+def _is_optimized(frame: Frame, path: str) -> bool:
+    """Whether it is an attribute whose parameters the constructor gives to an optimizer, so that it has some."""
+    root, _, name = path.partition(".")
+    return root == "self" and frame.owner is not None and name in optimized_at_once(frame.owner.node)
 
 
 def meet(
@@ -98,8 +97,10 @@ def meet(
 def _fed_to_layers(method: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
     """The parameters that a method gives, as they came, to attributes of `self` that it calls, or to `self`."""
     names = {name for name, places in bindings_in(method).items() if any(bound for _, bound, _ in places)}
-    calls = (each for each in nodes_in(method, ast.Call) if (dotted_path(each.func) or "").startswith("self."))
-    given = {each.id for call in calls for each in call.args[:1] if isinstance(each, ast.Name)}
+    calls = [(call, dotted_path(call.func) or "") for call in nodes_in(method, ast.Call)]
+    fed = [each for call, path in calls if path.startswith("self.") for each in call.args[:1]]
+    fed += [each for call, path in calls if path == "self" for each in call.args]
+    given = {each.id for each in fed if isinstance(each, ast.Name)}
     return frozenset(given & argument_names(method)) - names
 
 
@@ -110,7 +111,7 @@ def _note_unknown(event: LayerCalled) -> None:
     if not path or state.guarded or machine.default_changed or frame.context == "forward" or moves_batches(frame):
         return
     moved = [each for each in event.operands if was_moved(each[1])]
-    if not moved or not _stays(frame, path):
+    if not moved or not stays(frame, path):
         return
     copied, twin, ready = _copied(frame, path), _made_like(frame, path), _made_ready(frame, path)
     step = None
@@ -139,7 +140,7 @@ def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
         each.lineno
         for each in nodes_in(scope, ast.Call)
         if isinstance(each.func, ast.Attribute)
-        and each.func.attr in _MOVES
+        and each.func.attr in MOVES
         and source is not None
         and dotted_path(each.func.value) == source
     ]
@@ -178,7 +179,7 @@ def _made_like(frame: Frame, path: str) -> tuple[ast.Call, ast.Call] | None:
         return None
     same = {name for name, values in values_by_path(scope).items() if name != path and _makes(values, maker)}
     for call in nodes_in(scope, ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in MOVES:
             receiver = call.func.value
             if dotted_path(receiver) in same or _makes([receiver], maker):
                 return made, call
@@ -208,125 +209,6 @@ def _is_elsewhere(value: Value) -> bool:
 def _is_of_module(value: Tensor) -> bool:
     """Whether a module gave it, which the code around has put there then."""
     return bool(value.steps) and value.steps[0].of_module
-
-
-@once_a_node
-def _kept_here(scope: Scope) -> frozenset[str]:
-    """The names of a scope that are bound once, called, and asked only for what leaves a model where it is."""
-    return kept_names(scope, left_alone(scope))
-
-
-@once_a_node
-def _asked_here(scope: Scope) -> frozenset[str]:
-    """The same, where methods that are called leave a model where it is, unless they are those that move."""
-    return kept_names(scope, left_alone(scope) | asked_for_methods(scope))
-
-
-def left_alone(scope: ast.AST) -> set[ast.AST]:
-    """The expressions in a scope that are called, held against None, or asked for what leaves a model where it is."""
-    found: set[ast.AST] = {call.func for call in nodes_in(scope, ast.Call)}
-    found.update(each.left for each in nodes_in(scope, ast.Compare) if isinstance(each.ops[0], (ast.Is, ast.IsNot)))
-    found.update(_defaulted(scope))
-    found.update(each.value for each in nodes_in(scope, ast.Attribute) if each.attr in _KEEPS_PLACE)
-    calls = (each.value.func for each in nodes_in(scope, ast.Expr) if isinstance(each.value, ast.Call))
-    dropped = (each for each in calls if isinstance(each, ast.Attribute))
-    found.update(each.value for each in dropped if each.attr in torch_api.MODULE_MODES)
-    return found
-
-
-def _defaulted(scope: ast.AST) -> Iterator[ast.expr]:
-    """`net` in ``net = net or Net()`` and ``net = net if net else Net()``: it is bound again as it is."""
-    for target, value in (pair for each in assignments_in(scope) for pair in _pairs(each)):
-        if isinstance(value, (ast.BoolOp, ast.IfExp)):
-            yield from (each for each in _alternatives(value) if dotted_path(each) == dotted_path(target))
-
-
-def _alternatives(value: ast.BoolOp | ast.IfExp) -> list[ast.expr]:
-    return value.values if isinstance(value, ast.BoolOp) else [value.test, value.body, value.orelse]
-
-
-def asked_for_methods(scope: ast.AST) -> set[ast.AST]:
-    """The receivers of calls, but for those that move, and those whose result is asked for something in turn."""
-    asked = {each.value for each in nodes_in(scope, ast.Attribute)}
-    methods = (call.func for call in nodes_in(scope, ast.Call) if call not in asked)
-    moves = _MOVES | torch_api.MODULE_MODES
-    return {each.value for each in methods if isinstance(each, ast.Attribute) and each.attr not in moves}
-
-
-def kept_names(scope: Scope, left_alone: set[ast.AST]) -> frozenset[str]:
-    attributes = nodes_in(scope, ast.Attribute)
-    if any(each.attr in _REPLACES and isinstance(each.ctx, ast.Store) for each in attributes):
-        return frozenset()
-    given_away = {
-        each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Store) and each not in left_alone
-    }
-    alone = {name for name, places in bindings_in(scope).items() if sum(bound for _, bound, _ in places) == 1}
-    bound = [pair for each in assignments_in(scope) for pair in _pairs(each)]
-    plain = {target.id for target, value in bound if isinstance(target, ast.Name) and _makes_one(value, target.id)}
-    shared = {name for each in inside(scope) if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names}
-    return frozenset((alone & plain) - given_away - shared)
-
-
-def _makes_one(value: ast.expr, name: str) -> bool:
-    """Whether it is what a call gives, or that in place of nothing: ``name or Net()``, ``name if name else Net()``."""
-    if isinstance(value, (ast.BoolOp, ast.IfExp)):
-        made = [each for each in _alternatives(value) if isinstance(each, ast.Call)]
-        return len(made) == 1 and any(dotted_path(each) == name for each in _alternatives(value))
-    return isinstance(value, ast.Call)
-
-
-def _pairs(statement: Assignment) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The targets of an assignment, each with its value: ``student, teacher = Net(), Net()`` is two."""
-    for target in statement.targets:
-        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
-            yield from zip(target.elts, statement.value.elts, strict=False)
-        else:
-            yield target, statement.value
-
-
-def _stays(frame: Frame, path: str, of_known_class: bool = False) -> bool:
-    """Whether a name, or an attribute of `self`, is bound to one model that nothing moves.
-
-    The methods of a class that moves nothing, which is known, do not either.
-    """
-    if "." not in path:
-        scope = frame.function or frame.machine.tree
-        return path in (_asked_here(scope) if of_known_class else _kept_here(scope))
-    owner, (root, _, name) = frame.owner, path.partition(".")
-    if owner is None or root != "self" or "." in name or owner.is_module or not owner.resolved or len(owner.mro) > 1:
-        return False
-    kept = _asked_by(owner.node) if of_known_class else _kept_by(owner.node)
-    return name in kept and name not in _asked_of_others(frame.machine.tree)
-
-
-@once_a_node
-def _kept_by(node: ast.ClassDef) -> frozenset[str]:
-    """The attributes of `self` that a class assigns once, calls, and asks only for what leaves a model where it is."""
-    return _kept_attributes(node, left_alone(node))
-
-
-@once_a_node
-def _asked_by(node: ast.ClassDef) -> frozenset[str]:
-    """The same, where methods that are called leave a model where it is, unless they are those that move."""
-    return _kept_attributes(node, left_alone(node) | asked_for_methods(node))
-
-
-def _kept_attributes(node: ast.ClassDef, left_alone: set[ast.AST]) -> frozenset[str]:
-    if any(each.id in _BY_NAME for each in nodes_in(node, ast.Name)):
-        return frozenset()
-    attributes = [each for each in nodes_in(node, ast.Attribute) if dotted_path(each.value) == "self"]
-    bound = [each.attr for each in attributes if not isinstance(each.ctx, ast.Load)]
-    given_away = {each.attr for each in attributes if isinstance(each.ctx, ast.Load) and each not in left_alone}
-    return frozenset(name for name in bound if bound.count(name) == 1) - given_away
-
-
-@once_a_node
-def _asked_of_others(tree: ast.Module) -> frozenset[str]:
-    """The attributes that a file asks anything but `self` for."""
-    return frozenset(each.attr for each in nodes_in(tree, ast.Attribute) if dotted_path(each.value) != "self")
-
-
-_BY_NAME = frozenset({"getattr", "setattr", "vars"})
 
 
 EVENTS = {ModuleCalled: _note_call, MethodCalled: _note_method, LayerCalled: _note_unknown}

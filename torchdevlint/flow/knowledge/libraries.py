@@ -34,6 +34,8 @@ class Known(Struct, frozen=True):
     brings_along: bool = False
 
 
+PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+"""Bases that bring no attribute which holds anything."""
 _MODULE = Known()
 _WITH_DEVICE = Known(device=True)
 _CONTAINER = Known(module=False, in_place=True)

@@ -26,6 +26,7 @@ from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 if TYPE_CHECKING:
     from torchdevlint.flow.state.touch import Touch
 
+_KNOWN_BASES = ("torch.", "builtins.", *libraries.PLAIN_BASES)
 _MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Decoder", "Kernel", "Conv")
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
 _NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
@@ -119,8 +120,7 @@ class ClassInfo:
     def resolved(self) -> bool:
         """Whether every base is known, so that an attribute that is not seen here is not there."""
         return all(
-            isinstance(base, (Cls, RecordType))
-            or (isinstance(base, Ref) and base.name.startswith(("torch.", "builtins.")))
+            isinstance(base, (Cls, RecordType)) or (isinstance(base, Ref) and base.name.startswith(_KNOWN_BASES))
             for info in self.mro
             for base in info.bases
         )

@@ -17,7 +17,6 @@ from torchdevlint.source.nodes import nodes_in
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
 
-_PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 _ANSWERS_ANYTHING = frozenset({"__getattr__", "__getattribute__", "__setstate__", "__new__", "__setattr__"})
 _WRITES_ANYTHING = frozenset({"setattr", "vars", "exec", "eval"})
 _WRITES_BEHIND = frozenset({"__dict__", "__setattr__", "__class__", "__setstate__"})
@@ -94,7 +93,7 @@ def base_has_attribute(info: ClassInfo, base: Value, name: str) -> bool | None:
         return False
     if not isinstance(base, Ref) or is_one_of(base.name, info.settings.device_managed_bases):
         return None
-    return False if base.name in _PLAIN_BASES else library_has_attribute(base.name, name)
+    return False if base.name in libraries.PLAIN_BASES else library_has_attribute(base.name, name)
 
 
 def library_has_attribute(class_name: str, name: str) -> bool | None:
