@@ -42,7 +42,7 @@ def _note_call(event: ModuleCalled) -> None:
     operands = [each for pair in event.arguments.pairs for each in tensor_operands(*pair)]
     if isinstance(module, Library) and module.name.startswith("torch."):
         operands = [(at, _as_taken(at, value)) for at, value in operands]
-    moved = [each for each in operands if is_there(each[1])]
+    moved = [each for each in operands if is_there(each[1]) and not _is_where_parameters_are(frame, each[1])]
     own = has_parameters(module) or _is_optimized(frame, path) or (isinstance(module, Obj) and meets_own(frame, module))
     if not moved or not own:
         return
@@ -74,7 +74,7 @@ def _note_method(event: MethodCalled) -> None:
     given = zip(positional_names(found[1])[1:], event.arguments.positional, strict=False)
     by_name = [*given, *event.arguments.keywords.items()]
     moved = [each for name, pair in by_name if name in fed for each in tensor_operands(*pair) if was_moved(each[1])]
-    if moved:
+    if moved and not _is_where_parameters_are(frame, moved[0][1]):
         meet(frame, state, node, node.func.value, where_made(module), moved[0])
 
 
@@ -82,6 +82,14 @@ def _is_optimized(frame: Frame, path: str) -> bool:
     """Whether it is an attribute whose parameters the constructor gives to an optimizer, so that it has some."""
     root, _, name = path.partition(".")
     return root == "self" and frame.owner is not None and name in optimized_at_once(frame.owner.node)
+
+
+def _is_where_parameters_are(frame: Frame, value: Value) -> bool:
+    """Whether it was sent to an attribute which asks parameters where they are: ``next(model.parameters()).device``."""
+    if not isinstance(value, Tensor) or value.device.origin is not Origin.EXPRESSION or frame.owner is None:
+        return False
+    bound = (values_by_path(info.node).get(value.device.name, ()) for info in frame.owner.mro)
+    return any(each.attr == "parameters" for values in bound for one in values for each in nodes_in(one, ast.Attribute))
 
 
 def meet(

@@ -1,8 +1,8 @@
 """Loads of an application that are far from all that has to do with devices.
 
 What is loaded hurts where a program may run without the accelerator that wrote the file: one that chooses a device.
-Both criteria were found on seven judged draws of research code: nobody would have acted on any of the 21 loads that they
-make advice there.
+Both criteria were found on seven judged draws of research code: nobody would have acted on any of the 21 loads that
+they make advice there.
 """
 
 from __future__ import annotations
