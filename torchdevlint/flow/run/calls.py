@@ -40,6 +40,7 @@ from torchdevlint.flow.run.unknown_calls import (
     call_unknown,
     is_known,
     is_module_by_use,
+    is_moved_away,
     looked_up,
     note_layer,
     of_inputs,
@@ -206,7 +207,7 @@ def _method_of_unknown(
     if receiver.made_by and callee.attr == "prepare":
         return prepare(frame, node, receiver, arguments)
     found = unknown_method(frame, state, node, callee, arguments)
-    if found != UNKNOWN or callee.attr in LEAVES_TENSORS:
+    if found != UNKNOWN or callee.attr in LEAVES_TENSORS or is_moved_away(frame, callee, arguments):
         return found if given is None else looked_up(given, callee, arguments) or found
     if given is None:
         return of_inputs(frame, node, arguments)

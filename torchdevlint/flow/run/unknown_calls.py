@@ -140,6 +140,11 @@ def looked_up(given: Device, callee: ast.Attribute, arguments: Arguments) -> Val
     return Choice((((), given_tensor(given, callee.value)), ((), default)))
 
 
+def is_moved_away(frame: Frame, callee: ast.Attribute, arguments: Arguments) -> bool:
+    """Whether it is ``x.to(device)`` with a device of which nothing is known: what it gives may be anywhere."""
+    return callee.attr == "to" and to_device(frame, arguments) == TOP
+
+
 RUNS_IT = frozenset({"forward", "generate"})
 """Methods by which a model is run as it is by a call."""
 LEAVES_TENSORS = frozenset("cpu numpy tolist item keys split join format index count get pop".split())
