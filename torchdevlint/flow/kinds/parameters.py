@@ -144,9 +144,9 @@ def _kind(
         return UNKNOWN
     if default is not None and parameter.annotation is None:
         return UNKNOWN
-    if parameter.annotation is not None and not _may_hold_tensors(frame, parameter.annotation):
-        return UNKNOWN
     place = _place(frame, name)
+    if parameter.annotation is not None and not _may_hold_tensors(frame, parameter.annotation, place):
+        return UNKNOWN
     of_data = place.origin is Origin.ARGUMENT and _OF_DATA_SETS.search(name)
     return (loaders.part_moved(frame, function, parameter) or UNKNOWN) if of_data else Unknown(given=place)
 
@@ -224,15 +224,17 @@ def _part(frame: Frame, annotation: ast.expr, tensor: Callable[[], Tensor]) -> V
     return Library(kind.info.name) if isinstance(kind, Cls) else held or UNKNOWN
 
 
-def _may_hold_tensors(frame: Frame, annotation: ast.expr) -> bool:
-    """Whether an annotation names tensors, or classes of other files that may hold some, and nothing of a data set.
+def _may_hold_tensors(frame: Frame, annotation: ast.expr, place: Device) -> bool:
+    """Whether an annotation names tensors, or classes of other files that may hold some.
 
-    A container of which nothing more is said may hold them as well: ``tuple``, ``List``.
+    A container of which nothing more is said may hold them as well: ``tuple``, ``List``. What is named after a data
+    set holds tensors of the CPU, but not as an input of a Module: a ``Batch`` was moved to where that is.
     """
     if annotation_name(without_none(annotation)) in _CONTAINERS:
         return True
     names = named_in(annotation)
-    if any(_OF_DATA_SETS.search(annotation_name(each)) or annotation_name(each) in _NO_TENSORS for each in names):
+    words = [annotation_name(each) for each in names]
+    if any(each in _NO_TENSORS for each in words) or (place != MODEL and any(map(_OF_DATA_SETS.search, words))):
         return False
     values = (frame.evaluate(each, State({})) for each in names)
     return any(annotated_tensor(each) for each in names) or any(
