@@ -16,7 +16,7 @@ from torchdevlint.flow.run.built_attributes import keep_wrapped
 from torchdevlint.flow.run.objects import keep, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.scope.overwritten_items import stores_replaced_at_once, stores_that_replace_all
+from torchdevlint.flow.scope.overwritten_items import stores_replaced, stores_that_replace_all
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import DEFAULT, LOADER
 from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, unpacked
@@ -219,7 +219,7 @@ def _replacing(frame: Frame) -> frozenset[ast.Subscript]:
 
 
 def _passing(frame: Frame) -> frozenset[ast.Attribute]:
-    return stores_replaced_at_once(frame.function) if frame.function is not None else frozenset()
+    return stores_replaced(frame.function) if frame.function is not None else frozenset()
 
 
 def _is_replaced(held: Value, value: Value) -> bool:

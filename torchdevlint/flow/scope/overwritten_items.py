@@ -1,4 +1,4 @@
-"""What is stored for a while: lists whose items a loop all replaces, and attributes that the next statement replaces.
+"""What is stored for a while: lists whose items a loop all replaces, and attributes that a later statement replaces.
 
 What ``kept = [zero] * n`` was made with is a placeholder, which nothing reads once ``for i in range(n): kept[i] = ..``
 has ended; and after ``self.net = DataParallel(net)`` and ``self.net = self.net.module`` nobody finds the wrapper.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import pairwise
 
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.source.nodes import assignment_of, assignments_in, inside, nodes_in, once_a_node
@@ -65,18 +64,58 @@ def _stored_each_round(loop: ast.For, counter: str) -> list[ast.Subscript]:
 
 
 @once_a_node
-def stores_replaced_at_once(scope: ast.AST) -> frozenset[ast.Attribute]:
-    """The targets ``self.x`` of a function that the next statement of the same block assigns again."""
+def stores_replaced(scope: ast.AST) -> frozenset[ast.Attribute]:
+    """The targets ``self.x`` of a function that a later statement of the same block assigns again, whatever happens.
+
+    Nobody finds there what was stored first, unless a method of the object is called in between.
+    """
     stored = [path for each in assignments_in(scope) if (path := dotted_path(each.targets[0])) and "." in path]
     if len(set(stored)) == len(stored):
         return frozenset()
-    found = set()
+    found: set[ast.Attribute] = set()
     for block in _blocks(scope):
-        for one, after in pairwise(block):
-            target, again = _attribute_of(one), _attribute_of(after)
-            if target is not None and again is not None and dotted_path(target) == dotted_path(again) is not None:
-                found.add(target)
+        for index, after in enumerate(block):
+            again = _attribute_of(after)
+            path = dotted_path(again) if again is not None else None
+            if path is not None and stored.count(path) > 1:
+                found |= _stored_before(block[:index], path)
     return frozenset(found)
+
+
+def _stored_before(block: list[ast.stmt], path: str) -> set[ast.Attribute]:
+    """The targets of a path in statements, from the last one back to the first that shows the object to anybody."""
+    found: set[ast.Attribute] = set()
+    for statement in reversed(block):
+        parts = [statement, *inside(statement)]
+        leads_elsewhere = any(map(_leads_elsewhere, parts))
+        if assignment_of(statement) is not None or not leads_elsewhere:
+            found.update(target for each in parts for target in _targets(each) if dotted_path(target) == path)
+        if leads_elsewhere:
+            break
+    return found
+
+
+def _leads_elsewhere(node: ast.AST) -> bool:
+    """Whether it leaves the block, calls a method of the object or hands the object over."""
+    if isinstance(node, ast.Call):
+        given = [*node.args, *(each.value for each in node.keywords)]
+        return _is_of_self(node.func) or any(isinstance(each, ast.Name) and each.id == "self" for each in given)
+    return isinstance(node, (*_LEAVING, ast.Yield, ast.YieldFrom, ast.Await))
+
+
+def _is_of_self(function: ast.expr) -> bool:
+    """``self.method``, or ``super().method``."""
+    if not isinstance(function, ast.Attribute):
+        return False
+    root = function.value.func if isinstance(function.value, ast.Call) else function.value
+    return isinstance(root, ast.Name) and root.id in {"self", "super"}
+
+
+def _targets(node: ast.AST) -> list[ast.Attribute]:
+    """The attributes that a statement stores."""
+    found = assignment_of(node) if isinstance(node, ast.stmt) else None
+    targets = [node.target] if isinstance(node, ast.AugAssign) else found.targets if found is not None else []
+    return [each for each in targets if isinstance(each, ast.Attribute)]
 
 
 def _blocks(scope: ast.AST) -> Iterator[list[ast.stmt]]:
