@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Const, Library, Ref, Value
+from torchdevlint.patterns import LinePattern
+from torchdevlint.project.uses import Project
 
 PROCESS = "multiprocessing.Process"
 POOL = "multiprocessing.Pool"
@@ -15,6 +17,9 @@ _MODULES = ("multiprocessing", "torch.multiprocessing")
 POOLS = (*(f"{module}.Pool" for module in _MODULES), "multiprocessing.pool.Pool")
 EXECUTOR = "concurrent.futures.ProcessPoolExecutor"
 _OTHERS = frozenset({"spawn", "forkserver"})
+_SET = LinePattern(r"^[^#\n]*\bset_start_method\((?!\s*(?:method\s*=\s*)?[\"']fork[\"'])", "set_start_method")
+"""What a program says whose processes begin in another way, or in one that it does not tell."""
+_MOST_IMPORTERS = 30
 
 
 def forks(frame: Frame, context: tuple[ast.expr, Value] | None) -> bool:
@@ -22,7 +27,25 @@ def forks(frame: Frame, context: tuple[ast.expr, Value] | None) -> bool:
     if context is not None and context[1] != NONE:
         return context[1] == Const("fork")
     words = frame.machine.words
-    return "set_start_method" not in words or ("fork" in words and not words & _OTHERS)
+    if "set_start_method" in words:
+        return "fork" in words and not words & _OTHERS
+    return not _is_set_by_programs(frame.machine)
+
+
+def _is_set_by_programs(machine: Machine) -> bool:
+    """Whether all that import the file say how processes start, or are imported by such alone."""
+    return machine.others is not None and _is_set_above(machine.others.project, machine.others.project.path, set())
+
+
+def _is_set_above(project: Project, path: str, seen: set[str]) -> bool:
+    above = [each for each in project.importers(path) if each not in seen]
+    seen.update(above)
+    if not above or len(seen) > _MOST_IMPORTERS:
+        return False
+    texts = {each: project.text_of(each) for each in above}
+    return all(
+        text is not None and (text.says(_SET) or _is_set_above(project, each, seen)) for each, text in texts.items()
+    )
 
 
 def context(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
