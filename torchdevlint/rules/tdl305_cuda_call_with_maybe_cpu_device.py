@@ -52,7 +52,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks import device_specs
 from torchdevlint.flow.checks.for_cuda import is_for_cuda, kernel_before
-from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.devices import MaybeCpuDevice
 from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin
@@ -60,7 +60,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Tensor, Value
-from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import attribute_renamed, fix
 from torchdevlint.rules.wording import code, edit
@@ -87,25 +87,7 @@ def repaired(device):
 '''
 
 
-class MaybeCpuDevice(Fact, frozen=True):
-    """A call that takes devices of CUDA only gets one that may be the CPU.
-
-    `call` is ``.cuda``, ``torch.cuda.set_device`` or ``torch.cuda.device``, `device` the text of what it gets, `why`
-    what says that this may be the CPU, and `why_at` where. `callee_at` is what is called, if ``.to`` takes the same
-    arguments, and `of_torch` whether it surely is a tensor or a module that has it.
-    """
-
-    call: str
-    device: str
-    why: str
-    why_at: Span
-    callee_at: Span | None = None
-    of_torch: bool = False
-
-
-_ASKS = regex(
-    r"cuda|gpu|cpu|mps|device|is_available|accelerat|distributed|rank|world_size|parallel|ddp", re.IGNORECASE
-)
+_ASKS = regex(r"cuda|gpu|cpu|mps|device|is_available|accelerat|distributed|rank|world_size|parallel|ddp", re.IGNORECASE)
 """Words of tests that may be about devices, or about code that runs on several of them."""
 
 

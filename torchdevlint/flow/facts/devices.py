@@ -105,3 +105,19 @@ class InvalidDevice(Fact, frozen=True):
     written: str = ""
     callee_at: Span | None = None
     read: bool = False
+
+
+class MaybeCpuDevice(Fact, frozen=True):
+    """A call that takes devices of CUDA only gets one that may be the CPU.
+
+    `call` is ``.cuda``, ``torch.cuda.set_device`` or ``torch.cuda.device``, `device` the text of what it gets, `why`
+    what says that this may be the CPU, and `why_at` where. `callee_at` is what is called, if ``.to`` takes the same
+    arguments, and `of_torch` whether it surely is a tensor or a module that has it.
+    """
+
+    call: str
+    device: str
+    why: str
+    why_at: Span
+    callee_at: Span | None = None
+    of_torch: bool = False

@@ -645,6 +645,16 @@ INITIALISES_CUDA = frozenset(
     torch.cuda.get_rng_state_all
     """.split()
 )
+RAISES_WITHOUT_CUDA = frozenset(
+    f"torch.cuda.{name}"
+    for name in """
+    caching_allocator_alloc can_device_access_peer cudart current_blas_handle current_device current_stream
+    default_stream get_device_capability get_device_name get_device_properties get_rng_state init
+    initial_seed ipc_collect mem_get_info reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats
+    set_device set_per_process_memory_fraction synchronize
+    """.split()
+)
+"""What raises on a machine without CUDA, whatever it is given; `empty_cache` or `manual_seed_all` do nothing there."""
 CONTEXTS_OF_CUDA = frozenset({"torch.cuda.device", "torch.cuda.device_of", "torch.cuda.stream"})
 """Contexts that initialise CUDA when they are entered."""
 VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.checks.written_before import is_written_in
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.facts.common import Creation, Fact
-from torchdevlint.flow.facts.devices import DeviceNumber
+from torchdevlint.flow.facts.devices import DeviceNumber, MaybeCpuDevice
 from torchdevlint.flow.facts.modules import LossNotMoved
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
@@ -36,12 +36,13 @@ from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.moved_results import is_moved_where_called, is_never_read_again
+from torchdevlint.flow.programs.needing_cuda import NeedingCuda
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.asserted import asserts_cuda
-from torchdevlint.flow.scope.cuda_literals import Scope, is_of_tensor, names_cuda_alone, needs_cuda, sets_current_gpu
+from torchdevlint.flow.scope.cuda_literals import Scope, is_of_tensor, names_cuda_alone, sets_current_gpu
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
@@ -237,10 +238,14 @@ class Home:
         """Whether each program that comes to a place ends in an error before it or right after, on every machine."""
         if not (self._is_seen or self._stands_alone):
             return False
+        return self._is_so_at(at, self._ending)
+
+    def _is_so_at(self, at: Span, ways: Ways) -> bool:
+        """Whether something happens in the function that holds a place, or in each program that comes there."""
         place, names, programs, _ = self._leading_to(at)
-        if place is not None and self._is_so_within(self._ending, place):
+        if place is not None and self._is_so_within(ways, place):
             return True
-        return bool(programs) and all(self._ending.are_all_so(each, names, place) for each in programs)
+        return bool(programs) and all(ways.are_all_so(each, names, place) for each in programs)
 
     @cached_property
     def _ending(self) -> Ways:
@@ -261,12 +266,15 @@ class Home:
         assert self._project is not None
         place, names, programs, files = self._leading_to(at)
         said = gpu_choice(each.source.text for each in files)
-        if not programs or said.chooses or said.offers:
+        if said.chooses:
+            asked = not said.by_option and self._application.choice.is_current_gpu
+            return asked and self._is_so_at(at, self._needing.asking)
+        if not programs or said.offers:
             return False
         if said.cuda and said.is_current_gpu and all(names_cuda_alone(each, self._project) for each in files):
             return True
         is_current = self._application.choice.is_current_gpu
-        return is_current and all(self._needing.are_all_so(each, names, place) for each in programs)
+        return is_current and all(self._needing.beside.are_all_so(each, names, place) for each in programs)
 
     def _is_read_at_home(self, at: Span) -> bool:
         """Whether each program that comes to a load needs CUDA for it, or has written the file before.
@@ -281,13 +289,13 @@ class Home:
         if not isinstance(place, ast.Call) or own is None:
             return False
         chooses = self._application.leading.chooses
-        if self._is_so_within(self._needing_before if chooses else self._needing, place):
+        if self._is_so_within(self._needing.before if chooses else self._needing.beside, place):
             return True
         writes = ways_of_writing(own, self._project, place)
         if is_written_by_this_run(own, self._project, place) or writes.is_so_within(own, place):
             return True
         return bool(programs) and all(
-            self._needing_of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)
+            self._needing.of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)
             for each in programs
         )
 
@@ -299,15 +307,6 @@ class Home:
         assert self._project is not None
         own = self._project.library.get(self._project.path)
         return None if own is None else ModuleFile(own.path, own.source, self._tree)
-
-    def _needing_of(self, program: ModuleFile) -> Ways:
-        """What needs CUDA in a program; in one that chooses a device itself, what names CUDA later is a mistake."""
-        return self._needing_before if gpu_choice([program.source.text]).chooses else self._needing
-
-    @cached_property
-    def _needing_before(self) -> Ways:
-        assert self._project is not None
-        return Ways(self._project, needs_cuda)
 
     def _is_dead(self, line: int) -> bool:
         """Whether a line is in what no program of a project without other users comes to."""
@@ -324,9 +323,9 @@ class Home:
         return is_left_over(self._tree, self._project, self._callers, self._application)
 
     @cached_property
-    def _needing(self) -> Ways:
+    def _needing(self) -> NeedingCuda:
         assert self._project is not None
-        return Ways(self._project, needs_cuda, after=True)
+        return NeedingCuda(self._project)
 
     @cached_property
     def _stands_alone(self) -> bool:
@@ -339,6 +338,7 @@ class Home:
 _HURTS_NOBODY: dict[type[Fact], Callable[[Home, Any], bool]] = {
     CheckpointLoad: Home._load_hurts_nobody,
     DeviceNumber: Home._number_hurts_nobody,
+    MaybeCpuDevice: lambda home, fact: home._is_so_at(fact.at, home._needing.asking),
     DiscardedMove: Home._lost_move_hurts_nobody,
     IgnoresGivenDevice: Home._literal_hurts_nobody,
     RankMismatch: Home._rank_hurts_nobody,

@@ -9,22 +9,17 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name, places_in
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node, own_assignments_in, own_nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_assignments_in, own_nodes_in
 
 _CUDA = regex(r"cuda(?::.*)?")
 _MOST_HOPS = 5
-_ASKS_CUDA = frozenset(
-    f"torch.cuda.{name}"
-    for name in "current_device get_device_capability get_device_name get_device_properties init mem_get_info "
-    "memory_allocated set_device synchronize".split()
-)
-"""What raises on a machine without CUDA."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TOLD = frozenset("self cls args opt opts options cfg config conf params hparams torch".split())
 """What holds a device that somebody has chosen, and is no tensor."""
@@ -79,7 +74,7 @@ def needs_cuda(scope: Scope, call: ast.Call) -> bool:
     """Whether a call raises on a machine without CUDA, whatever it is given."""
     function, path = call.func, dotted_path(call.func) or ""
     if path.startswith("torch.cuda."):
-        return path in _ASKS_CUDA or path.endswith("Tensor")
+        return path in torch_api.RAISES_WITHOUT_CUDA or path.endswith("Tensor")
     if isinstance(function, ast.Attribute) and function.attr == "cuda" and path != "torch.cuda":
         return True
     if any(is_cuda(scope, each) for each in places_in(call)) or _trains_on_gpu(scope, call):
@@ -88,6 +83,29 @@ def needs_cuda(scope: Scope, call: ast.Call) -> bool:
     if path.endswith("init_process_group"):
         return any(isinstance(each, ast.Constant) and each.value == "nccl" for each in given)
     return path.endswith("set_default_tensor_type") and any(map(_is_tensor_type, given))
+
+
+def asks_gpu(scope: Scope, call: ast.Call) -> bool:
+    """Whether a GPU is asked for something, and not the device that was chosen, which may be the CPU."""
+    given = [*call.args, *(each.value for each in call.keywords)]
+    if (dotted_path(call.func) or "") not in torch_api.RAISES_WITHOUT_CUDA:
+        return False
+    return not any(_may_be_cpu(scope, each) for each in given)
+
+
+def _may_be_cpu(scope: Scope, node: ast.expr) -> bool:
+    """Whether what is given for a GPU speaks of the CPU, be it as -1, or is called a device and set elsewhere."""
+    path = dotted_path(node)
+    held = () if path is None else (values_by_path(each).get(path) for each in scope.around)
+    values = next(filter(None, held), [node])
+    parts = [part for value in values for part in inside(value)]
+    return any(map(_is_called_device, values)) or any(
+        isinstance(each, ast.UnaryOp) or (isinstance(each, ast.Constant) and each.value == "cpu") for each in parts
+    )
+
+
+def _is_called_device(node: ast.expr) -> bool:
+    return "device" in (dotted_path(node) or "").rpartition(".")[2].lower()
 
 
 def sets_current_gpu(scope: Scope, call: ast.Call) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name, places_in
 from torchdevlint.flow.scope.programs import functions_of_program, is_program
@@ -33,12 +34,6 @@ _NUMBERING = frozenset({"set_device", "putenv", "setdefault", "update", "cuda", 
 """Functions that are told which GPU to use, that say it to people, or ask them for it."""
 _PROCESSES = regex(r"local_?rank|get_rank|distributed|DistributedDataParallel|init_process_group", re.IGNORECASE)
 _OPTIONAL = (ast.If, ast.Try, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
-_ONLY_WITH_CUDA = frozenset(
-    f"torch.cuda.{name}"
-    for name in "current_device get_device_capability get_device_name get_device_properties init mem_get_info "
-    "set_device synchronize".split()
-)
-"""What raises on a machine without CUDA."""
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -129,7 +124,8 @@ def _needs_gpu(tree: ast.Module, statements: list[ast.stmt]) -> bool:
 def _asks_gpu(call: ast.Call) -> bool:
     """Whether the first GPU, or the one of a number, is asked for something."""
     given = (*call.args, *(each.value for each in call.keywords))
-    return dotted_path(call.func) in _ONLY_WITH_CUDA and all(isinstance(each, ast.Constant) for each in given)
+    asks = dotted_path(call.func) in torch_api.RAISES_WITHOUT_CUDA
+    return asks and all(isinstance(each, ast.Constant) for each in given)
 
 
 def _leaves(statement: ast.stmt) -> bool:

@@ -1,0 +1,100 @@
+"""A program that surely asks a GPU for something ends there without CUDA: what it does later hurts nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application, notebook
+from tests.project.test_ways import ASKING, found, inside
+
+__all__ = ["inside"]
+
+CHOOSING = """import argparse
+import torch
+from torch import nn
+
+def main(args):
+    device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    ASKED
+    net = nn.Linear(3, 3).cuda(device)
+    print(net(torch.ones(2, 3, device=device)))
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--number", type=int, default=0)
+    main(parser.parse_args())
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("torch.cuda.set_device(args.number)", []),
+        ("number = args.number\n    torch.cuda.set_device(number)", []),
+        ("print(torch.cuda.get_device_name(0))", []),
+        ("torch.cuda.ipc_collect()", []),
+        ("torch.cuda.reset_peak_memory_stats()", []),
+        ("torch.cuda.empty_cache()", ["main.py:TDL305"]),
+        ("print(torch.cuda.memory_allocated())", ["main.py:TDL305"]),
+        ("torch.cuda.manual_seed_all(1)", ["main.py:TDL305"]),
+        ("none = -1\n    torch.cuda.set_device(none)", ["main.py:TDL305"]),
+        ("torch.cuda.set_device(device)", ["main.py:TDL305", "main.py:TDL305"]),
+        ("other = nn.Linear(3, 3).cuda()", ["main.py:TDL012", "main.py:TDL305"]),
+        ("ask = lambda: torch.cuda.ipc_collect()", ["main.py:TDL305"]),
+        ("if args.number > 1:\n        torch.cuda.set_device(args.number)", ["main.py:TDL305"]),
+    ],
+)
+def test_cuda_with_a_device_that_may_be_the_cpu(tmp_path: Path, asked: str, expected: list[str]) -> None:
+    """What gets the chosen device is the same mistake again, and ends nothing that was not to end."""
+    root = application(tmp_path, helper=ASKING, main=CHOOSING.replace("ASKED", asked))
+    assert found(root) == expected
+
+
+def test_what_asks_behind_the_place_is_a_mistake_as_well(tmp_path: Path) -> None:
+    later = CHOOSING.replace("    ASKED\n", "").replace("    print(", "    torch.cuda.ipc_collect()\n    print(")
+    assert found(application(tmp_path, helper=ASKING, main=later)) == ["main.py:TDL305"]
+
+
+CELLS = (
+    "import torch\nfrom torch import nn\n",
+    """def score(net, batches, device):
+    return [net(batch.cuda()) - torch.ones(3, device=device) for batch in batches]
+""",
+    "torch.cuda.ASKED()\ndevice = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n",
+    """net = nn.Linear(3, 3)
+net.load_state_dict(torch.load("best.pt"))
+print(score(net.to(device), [torch.ones(2, 3)], device))
+""",
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("ipc_collect", []),
+        ("init", []),
+        ("empty_cache", ["look.ipynb:TDL012", "look.ipynb:TDL201"]),
+    ],
+)
+def test_an_earlier_cell_asks(tmp_path: Path, asked: str, expected: list[str]) -> None:
+    root = application(tmp_path, helper=ASKING)
+    (root / "look.ipynb").write_text(notebook(*(each.replace("ASKED", asked) for each in CELLS)))
+    assert found(root) == expected
+
+
+def test_a_cell_that_asks_behind_the_others(tmp_path: Path) -> None:
+    first, second, third, last = CELLS
+    asking, choosing = third.replace("ASKED", "ipc_collect").splitlines(keepends=True)
+    root = application(tmp_path, helper=ASKING)
+    (root / "look.ipynb").write_text(notebook(first, second, choosing, last, asking))
+    assert found(root) == ["look.ipynb:TDL012", "look.ipynb:TDL201"]
+
+
+def test_an_option_for_the_device_leaves_the_literal(tmp_path: Path) -> None:
+    """The program needs CUDA, but the tensors may be on another GPU than the current one."""
+    first, second, _, last = CELLS
+    choosing = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--device')\n"
+    main = first + second + choosing + "torch.cuda.init()\ndevice = parser.parse_args().device\n" + last
+    assert "main.py:TDL012" in found(application(tmp_path, helper=ASKING, main=main))

@@ -1,0 +1,41 @@
+"""What needs CUDA on the ways of programs to a place: by sending something there, or by asking a GPU.
+
+A program that chooses its device may name CUDA by mistake, all the more after the place. One that surely asks a GPU for
+something before (`torch.cuda.set_device(0)`, `torch.cuda.ipc_collect()`) ends there on every other machine.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from torchdevlint.flow.programs.gpu_choice import gpu_choice
+from torchdevlint.flow.programs.ways import Ways
+from torchdevlint.flow.scope.cuda_literals import asks_gpu, needs_cuda
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+
+
+class NeedingCuda:
+    """The ways through the programs of one project, and where they need CUDA."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def of(self, program: ModuleFile) -> Ways:
+        """What needs CUDA in a program; in one that chooses a device itself, what names CUDA later is a mistake."""
+        return self.before if gpu_choice([program.source.text]).chooses else self.beside
+
+    @cached_property
+    def beside(self) -> Ways:
+        """Where CUDA is needed before a place, or surely right on from there."""
+        return Ways(self._project, needs_cuda, after=True)
+
+    @cached_property
+    def before(self) -> Ways:
+        """Where CUDA is needed before a place."""
+        return Ways(self._project, needs_cuda)
+
+    @cached_property
+    def asking(self) -> Ways:
+        """Where a GPU is asked for something before a place, so that no other machine comes there."""
+        return Ways(self._project, asks_gpu)
