@@ -381,3 +381,52 @@ else:
 """
     root = application(tmp_path, helper=ASKING, main=ALL_ON_CPU, **others)
     assert "main.py:TDL201" in found(root)
+
+
+NAMES = """import os
+
+def name_of(params, experiment):
+    return os.path.join("saved", experiment, str(params["stage"]))
+"""
+TRAINER = """import torch
+
+def train(net, epoch, savename):
+    net.train()
+    torch.save(net.state_dict(), savename)
+    return net
+"""
+STAGES = """import torch
+from helper import place
+from names import name_of
+from torch import nn
+from trainer import *
+
+if __name__ == "__main__":
+    params = {"stage": 0}
+    net = nn.Linear(3, 3).to(place())
+    for stage in range(2):
+        if stage != 0:
+            filename = name_of(params, experiment="distilled")
+            net.load_state_dict(torch.load(filename))
+        params["stage"] = stage
+        savename = name_of(params, experiment="distilled")
+        for epoch in range(10):
+            net = train(net, epoch, savename=savename)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("if stage != 0:", "if params:", True),
+        ('savename = name_of(params, experiment="distilled")', 'savename = name_of(params, experiment="plain")', True),
+        ("net = train(net, epoch, savename=savename)", "print(savename)", True),
+    ],
+    ids=["the round before", "in any round", "another name", "nobody saves"],
+)
+def test_a_stage_begins_with_what_the_round_before_has_saved(
+    tmp_path: Path, old: str, new: str, is_found: bool
+) -> None:
+    root = application(tmp_path, helper=ASKING, names=NAMES, trainer=TRAINER, main=STAGES.replace(old, new))
+    assert ("main.py:TDL201" in found(root)) is is_found

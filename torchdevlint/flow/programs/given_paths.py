@@ -38,11 +38,36 @@ def is_written_by_this_run(own: ModuleFile, project: Project, load: ast.Call) ->
     if _reads_what_callers_wrote(own, project, load) or _reads_what_its_object_wrote(own, project, load):
         return True
     saving = Ways(project, _saves, loosely=True)
+    if _is_left_by_another_round(own, load, saving):
+        return True
     call = _giving(scopes_of(own.tree, load)[0], load.args[0])
     if call is not None and (saving.is_so_in_call(own, call) or _is_asked_of_what_saved(own, project, load, call)):
         return True
     ways = Ways(project, partial(_saves_there, own, load, saving), loosely=True)
     return ways.is_so_within(own, load) or ways.are_all_so(own, frozenset(), load)
+
+
+def _is_left_by_another_round(own: ModuleFile, load: ast.Call, saving: Ways) -> bool:
+    """Whether later rounds of a loop load what each round gives to something that saves, under a name made alike.
+
+    ``if stage > 0: net.load_state_dict(torch.load(name_of(params)))``, and ``train(net, name_of(params))``.
+    """
+    if not _is_for_some_rounds(own.tree, load):
+        return False
+    scope = scopes_of(own.tree, load)[0]
+    loops = (each for kind in (ast.For, ast.While) for each in nodes_in(scope, kind) if is_below(load, each))
+    calls = (each for loop in loops for each in nodes_in(loop, ast.Call) if each is not load)
+    read = _made_as(scope, load.args[0])
+    return any(
+        read in [_made_as(scope, given) for given in (*call.args, *(each.value for each in call.keywords))]
+        and saving.is_so_in_call(own, call)
+        for call in calls
+    )
+
+
+def _made_as(scope: ast.AST, path: ast.expr) -> str:
+    """The text of a path, or of the call that is all that its name is bound to."""
+    return ast.dump(_giving(scope, path) or path)
 
 
 def ways_of_writing(own: ModuleFile, project: Project, load: ast.Call) -> Ways:
