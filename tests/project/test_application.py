@@ -343,13 +343,26 @@ def test_a_package_without_scripts_was_installed(tmp_path: Path) -> None:
     assert found(tmp_path) == []
 
 
-def test_a_package_with_something_to_read_was_not_installed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("beside", "expected"), [("README.md", []), (".gitignore", []), ("METADATA", EVERYTHING), ("LICENSE", EVERYTHING)]
+)
+def test_a_package_beside_what_is_never_installed(tmp_path: Path, beside: str, expected: list[str]) -> None:
+    """For those who read the code, or change it; a licence is installed with what it is for."""
     package = tmp_path / "package"
     package.mkdir()
     application(package, __init__="", layers=LAYERS, main=MAIN.replace("from layers", "from .layers"))
     (package / "torchdevlint.toml").unlink()
-    (tmp_path / "README.md").write_text("# Attention\n")
-    assert found(tmp_path) == []
+    (tmp_path / beside).write_text("# Attention\n")
+    assert [each for each in found(tmp_path) if "layers" in each] == expected
+
+
+def test_programs_of_a_working_copy_whose_root_is_a_package_as_well(tmp_path: Path) -> None:
+    """An ``__init__.py`` beside the programs, which import each other by their own names."""
+    root = application(tmp_path, __init__="", layers=LAYERS, main=MAIN)
+    assert found(root) != []
+    (root / ".gitignore").write_text("*.pt\n")
+    tree.forget()
+    assert found(root) == []
 
 
 def test_scripts_beside_what_is_installed_are_an_application(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ _FROM_REPOSITORY = regex(
 _ADDRESS = regex(r"https?://[^\s\"']*?([\w.-]+?)(?:\.git|/)?[\"']")
 _BUILT = "PKG-INFO"
 """What is at the root of what was downloaded from an index."""
+_OF_CHECKOUT = ".gitignore"
+"""What is at the root of a working copy, where its programs are, and of nothing that was installed."""
 _FOR_READERS = ("README.md", "README.rst", "README.txt", "README", "readme.md")
 _SAYS_WHICH = regex(r"packages")
 _LISTED = regex(r"\bpackages\s*=\s*\[(?![^\]]*\bfor\b)[^\[\](){}]*\]")
@@ -41,7 +43,7 @@ def is_application(project: Project) -> bool:
     """Whether nothing at the root of the project declares something to install, or this file is no part of that.
 
     Scripts beside a package are no part of it: what is installed are folders with an ``__init__.py``. Where there are
-    neither scripts nor notebooks, nor a word for those who read the code, the project is what was installed.
+    neither scripts nor notebooks, nor anything for those who read or change the code, it is what was installed.
     """
     folder = os.path.dirname(project.path)
     root = root_of(folder)
@@ -53,9 +55,10 @@ def is_application(project: Project) -> bool:
 
 
 def _is_more_than_a_package(project: Project) -> bool:
-    """Whether there are scripts, notebooks, or something for those who read the code: that is never installed."""
+    """Whether there are scripts, notebooks, or something for those who read or change the code: none is installed."""
     started = _has_scripts((project.path, *(project.saying(()) or ()))) or project.notebooks()
-    return bool(started) or is_shown(project, root_of(os.path.dirname(project.path)))
+    root = root_of(os.path.dirname(project.path))
+    return bool(started) or is_shown(project, root) or project.text_of(os.path.join(root, _OF_CHECKOUT)) is not None
 
 
 def has_users(project: Project) -> bool:
