@@ -91,6 +91,14 @@ def positional_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lamb
     return [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
 
 
+def takes_inputs(method: ast.FunctionDef | ast.AsyncFunctionDef | None) -> bool:
+    """Whether a method is given anything besides `self`."""
+    if method is None:
+        return False
+    spec = method.args
+    return bool(positional_names(method)[1:] or spec.kwonlyargs or spec.vararg or spec.kwarg)
+
+
 @once_a_node
 def argument_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
     """The names of the parameters of a function, those after stars excepted."""

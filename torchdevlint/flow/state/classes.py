@@ -14,7 +14,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.decorators import decorator_names, is_plain, is_property
-from torchdevlint.flow.scope.names import canonical, dotted_path, is_one_of, positional_names
+from torchdevlint.flow.scope.names import canonical, dotted_path, is_one_of, positional_names, takes_inputs
 from torchdevlint.flow.scope.own_devices import moves_itself
 from torchdevlint.flow.scope.quantized import calculates_quantized
 from torchdevlint.flow.state.others import owner_of
@@ -111,7 +111,7 @@ class ClassInfo:
         if any(info._holds_parameters for info in self.mro):
             return True
         named_so = any(name.endswith(_MODULE_WORDS) for name in names)
-        if "forward" in self.all_methods and (named_so or self._forwards_tensors):
+        if self._forwards_tensors or (named_so and takes_inputs(self.all_methods.get("forward", (None, None))[1])):
             return True
         behaves_so = "forward" in self.all_methods or named_so or any(moves_itself(info.node) for info in self.mro)
         return behaves_so and any(info._registers for info in self.mro)
@@ -168,7 +168,7 @@ class ClassInfo:
 
     @cached_property
     def _registers(self) -> bool:
-        """Whether a method puts a layer of torch.nn or a parameter on `self`, or asks `self` for parameters."""
+        """Whether a method makes a parameter or a layer of torch.nn, no loss, or asks `self` for parameters."""
         for node in nodes_in(self.node, ast.Call):
             if not isinstance(node.func, ast.Attribute):
                 continue
@@ -176,7 +176,7 @@ class ClassInfo:
             if isinstance(root, ast.Name) and node.func.attr in _EVIDENCE_CALLS and root.id in self._own_names:
                 return True
             name = self.public_name(node.func)
-            if name is not None and (name == "torch.nn.Parameter" or is_module_class(name)):
+            if name == "torch.nn.Parameter" or (name and is_module_class(name) and not name.endswith("Loss")):
                 return True
         return False
 
