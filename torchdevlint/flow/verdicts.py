@@ -89,9 +89,9 @@ def with_causes(facts: Iterable[Fact]) -> list[Fact]:
 def _shared(fact: Fact) -> tuple[object, ...]:
     """The value that is in the wrong place, or the decision that the function has not taken; nothing where it is alone.
 
-    Facts of different functions have nothing in common, but for an attribute, which is the business of its class, and
-    an option such as ``args.cuda``, which is that of the file. A script, unlike a function, loads one thing after
-    another, for many ends.
+    Facts of different functions have nothing in common, but for an attribute, which is the business of its class, as
+    are Parameters that it moves in one way, and an option such as ``args.cuda``, which is that of the file. A script,
+    unlike a function, loads one thing after another, for many ends.
     """
     if isinstance(fact, IgnoresGivenDevice):
         of_file = fact.kind == "flag" and "." in fact.given and not fact.given.startswith("self.")
@@ -101,6 +101,8 @@ def _shared(fact: Fact) -> tuple[object, ...]:
     if isinstance(fact, ReadOnHost):
         whole = _whole(fact.value)
         return fact.scope, whole, _placed_at(fact.value) if whole == _name(fact.value) else fact.value.device
+    if isinstance(fact, MovedParameter):
+        return (fact.class_name, fact.ending) if fact.ending else ()
     return _shared_by_mixed(fact) if isinstance(fact, MixedDevices) else ()
 
 

@@ -94,8 +94,7 @@ def check(fact: MovedParameter) -> Iterator[Report]:
 
 
 def _fix(fact: MovedParameter) -> Fix | None:
-    if fact.tensor_at is None or fact.wrap_at is None or fact.wrap_at.end_row != fact.at.end_row:
+    if fact.tensor_at is None or fact.wrap_at is None or not fact.ending:
         return None
-    length = fact.at.end_column - fact.wrap_at.end_column
-    moved = call_added(fact.tensor, fact.tensor_at, fact.move[-length:])
+    moved = call_added(fact.tensor, fact.tensor_at, fact.ending)
     return fix(Applicability.UNSAFE, "move the tensor before it is wrapped", *moved, cut_after(fact.wrap_at, fact.at))

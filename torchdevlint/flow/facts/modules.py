@@ -43,6 +43,13 @@ class MovedParameter(Fact, frozen=True):
     tensor_at: Span | None = None
     wrap_at: Span | None = None
 
+    @property
+    def ending(self) -> str:
+        """The move alone, such as ``.to(d)``; empty where it is not known, or on another line than the wrap ends."""
+        if self.wrap_at is None or self.wrap_at.end_row != self.at.end_row:
+            return ""
+        return self.move[self.wrap_at.end_column - self.at.end_column :]
+
 
 class LossNotMoved(Fact, frozen=True):
     """A loss with a weight, or a metric, that nothing moves, and that is called with tensors of an accelerator.
