@@ -12,6 +12,7 @@ from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.kinds.parameters import came_as_argument, is_input
+from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
@@ -153,11 +154,8 @@ def _may_be_array(frame: Frame, value: Tensor) -> bool:
 def _note_on_host(frame: Frame, state: State, value: Tensor) -> None:
     """An argument of the function that was entered, as it came, was on the CPU if NumPy reads it on every path."""
     machine = frame.machine
-    if (
-        value.device.origin is Origin.ARGUMENT
-        and not (value.moved or state.conditions)
-        and machine.entry_node is not None
-    ):
+    as_it_came = value.device.origin is Origin.ARGUMENT and not (value.moved or state.conditions)
+    if as_it_came and machine.entry_node is not None:
         machine.arrivals.read_on_host.add((machine.entry_node, value.device.name))
 
 
@@ -194,7 +192,8 @@ def _note_library(event: LibraryCalled) -> None:
         return
     frame, state, given = event.frame, event.state, event.arguments.pairs
     sequences = {at for at, value in given if any(isinstance(each, Seq) for _, each in alternatives(value))}
-    for value_node, value in (each for one in given for each in tensor_operands(*one)):
+    read = (each for each in given if each[0] not in sequences or event.name not in libraries.DRAWING)
+    for value_node, value in (each for one in read for each in tensor_operands(*one)):
         found = _one_tensor(value, state)
         if found is None or (found.opaque and value_node in sequences) or _may_be_array(frame, found):
             continue

@@ -187,3 +187,9 @@ _PLACES_ITSELF = frozenset({"device_map", "quantization_config", "load_in_8bit",
 def makes_pretrained_model(name: str, keywords: Container[str]) -> bool:
     """Whether a call gives a model of transformers as it was read, on the CPU, by a class that is one for models."""
     return _PRETRAINED.fullmatch(name) is not None and not any(each in keywords for each in _PLACES_ITSELF)
+
+
+DRAWING = frozenset(
+    f"cv2.{each}" for each in "arrowedLine circle drawMarker ellipse getTextSize line putText rectangle".split()
+)
+"""What takes points and colours as tuples, and asks each part for a number: it gets one of any tensor, or of none."""
