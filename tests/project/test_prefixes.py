@@ -62,3 +62,34 @@ def test_all_readers_wrap_their_models_as_well(tmp_path: Path) -> None:
 def test_a_reader_wraps_its_model_in_one_case(tmp_path: Path) -> None:
     asked = WRAPPING.replace("net = nn", "net = nn.Linear(3, 3)\nif torch.cuda.is_available():\n    net = nn")
     assert reported(project(tmp_path, train=TRAIN, read=asked)) == ["train.py"]
+
+
+TWO = """import torch
+from torch import nn
+
+def evaluate(width):
+    base = nn.Linear(3, 3)
+    base.load_state_dict(torch.load("base.pt", map_location="cpu"))
+    net = nn.Linear(3, 3)
+    net = nn.DataParallel(net)
+    keys = torch.load(f"nets/net_{width}.pt", map_location="cpu")
+    net.load_state_dict(keys)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", []),
+        ("    net = nn.DataParallel(net)", "    if width:\n        net = nn.DataParallel(net)", ["train.py"]),
+        ("    net = nn.DataParallel(net)\n", "", ["train.py"]),
+        ("base.pt", "net_base.pt", ["train.py"]),
+        ('"base.pt"', "width", ["train.py"]),
+        ("net_{width}", "other_{width}", ["train.py"]),
+        ("net.load_state_dict(keys)", "net.load_state_dict(dict(keys))", ["train.py"]),
+    ],
+)
+def test_who_reads_files_of_that_name_wraps_the_model(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    """Another model of the same program, from another file, is not wrapped."""
+    train = TRAIN.replace('"net.pt"', 'f"nets/net_{3}.pt"')
+    assert reported(project(tmp_path, train=train, read=TWO.replace(old, new) if old else TWO)) == expected

@@ -238,7 +238,9 @@ def _state_dicts(value: Value, conditional: bool) -> list[tuple[StateDict, bool]
 
 def _record_save(frame: Frame, node: ast.Call, held: StateDict, conditional: bool) -> None:
     machine = frame.machine
-    if strips(machine.tree) or is_wrapped_by_another_way(frame, held) or is_read_without_prefix(machine):
+    if strips(machine.tree) or is_wrapped_by_another_way(frame, held):
+        return
+    if is_read_without_prefix(machine, own_file(frame), node):
         return
     place = node if held.function is frame.function else held.node or node
     machine.record_anyway(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from torchdevlint.flow.checks.wrapped_readers import is_read_by_wrapped
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.machine import Machine
+from torchdevlint.project.modules import ModuleFile
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in, once_a_node
 
 _PREFIXES = ("module.", "_orig_mod.")
@@ -36,11 +38,11 @@ def _asks_for_prefix(call: ast.Call) -> bool:
     return last_name(call.func) in ("startswith", "removeprefix") and "module" in given
 
 
-def is_read_without_prefix(machine: Machine) -> bool:
+def is_read_without_prefix(machine: Machine, own: ModuleFile, save: ast.Call) -> bool:
     """Whether another file that fills a model from a file takes prefixes off the keys, in a folder around or below.
 
     Others that do not are taken to read other files, such as weights to begin with. Where each of them wraps its model
-    in any case, the keys have to be as they are.
+    in any case, or those do that read a file of the name which is saved, the keys have to be as they are.
     """
     project = machine.others.project if machine.others is not None else None
     paths = None if project is None else project.saying(("load_state_dict", "torch.load"))
@@ -50,8 +52,11 @@ def is_read_without_prefix(machine: Machine) -> bool:
     modules = [project.library.get(path) for path in paths]
     for path, module in zip(paths, modules, strict=True):
         project.used(path, "", module)
-    trees = [each.tree for each in modules if each is not None and _fills_from_file(each.tree)]
-    return any(map(strips, trees)) or (bool(trees) and all(map(_wraps_all, trees)))
+    readers = [each for each in modules if each is not None and _fills_from_file(each.tree)]
+    trees = [each.tree for each in readers]
+    if any(map(strips, trees)) or (bool(trees) and all(map(_wraps_all, trees))):
+        return True
+    return is_read_by_wrapped(own, save, readers, project)
 
 
 @once_a_node
