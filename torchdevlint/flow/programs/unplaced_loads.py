@@ -49,11 +49,13 @@ def is_read_apart(
     read = _names_of(own, load, project)
     if not read and any(each in own.source.text for each in _GIVEN):
         return False
+    is_chosen = gpu_choice(each.source.text for each in files).chooses
     knows_none = _knows_no_devices(fact, own)
-    if not knows_none and gpu_choice(each.source.text for each in files).chooses:
+    if is_chosen and not knows_none:
         return False
     saving = list(_saving_and_choosing(project))
-    return bool(saving or knows_none) and not any(_writes(each, read) for each in saving)
+    is_far = bool(saving) or (knows_none and (is_chosen or _saves_anything(project)))
+    return is_far and not any(_writes(each, read) for each in saving)
 
 
 def _knows_no_devices(fact: CheckpointLoad, own: ModuleFile) -> bool:
@@ -62,6 +64,12 @@ def _knows_no_devices(fact: CheckpointLoad, own: ModuleFile) -> bool:
     if fact.only_state_dict or _SAVES in text or gpu_choice([text]).chooses:
         return False
     return named_in([own.tree]) == Named()
+
+
+def _saves_anything(project: Project) -> bool:
+    """Whether a file of the project saves something; else what it reads comes from elsewhere."""
+    paths = project.saying(("save",)) or ()
+    return any((text := project.text_of(path)) is not None and _SAVES in text.text for path in paths)
 
 
 def _saving_and_choosing(project: Project) -> Iterator[ModuleFile]:
