@@ -39,7 +39,6 @@ _MATRIX = 2
 _KEEPS = regex(r"load|save|add|set|append|push|update|insert|store|regist|fit|log|init|put|compile|export|trace")
 """Methods that take a tensor to keep it, or do with it what is no matter of places."""
 _READ_ALL = frozenset({"locals", "eval", "exec"})
-_MOVES = frozenset({"to", *torch_api.DEVICE_METHODS})
 
 
 def _note_layer(event: LayerCalled) -> None:
@@ -170,7 +169,7 @@ def _asked_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast
 def _brought(scope: ast.AST) -> frozenset[str]:
     """What a function moves itself: ``model.cpu()``, ``model = model.to(device)``."""
     calls = (each.func for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute))
-    return frozenset(dotted_path(each.value) or "" for each in calls if each.attr in _MOVES)
+    return frozenset(dotted_path(each.value) or "" for each in calls if each.attr in torch_api.PLACING_METHODS)
 
 
 def _unread(function: ast.FunctionDef, asked: ast.expr) -> str:
@@ -184,7 +183,9 @@ def _unread(function: ast.FunctionDef, asked: ast.expr) -> str:
 @once_a_node
 def _brings_any(function: ast.AST) -> bool:
     """Whether a function brings anything to a device; what it makes where its argument is does not move that."""
-    return any(last_name(each.func) in _MOVES and _is_placing(each) for each in nodes_in(function, ast.Call))
+    return any(
+        last_name(each.func) in torch_api.PLACING_METHODS and _is_placing(each) for each in nodes_in(function, ast.Call)
+    )
 
 
 @once_a_node
@@ -196,7 +197,7 @@ def _moves_any(function: ast.AST) -> bool:
 def _is_placing(call: ast.Call) -> bool:
     if any(each.arg == "device" for each in call.keywords):
         return True
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in torch_api.PLACING_METHODS:
         return mentions_device(last_name(call.func)) or mentions_cuda(last_name(call.func))
     given = [name for each in call.args for one in inside(each) for name in _names(one)]
     return call.func.attr != "to" or any(mentions_device(each) or mentions_cuda(each) for each in given)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from torchdevlint.flow.checks.left_in_place import is_to_accelerator
 from torchdevlint.flow.checks.own_tensors import speaks_of_places
 from torchdevlint.flow.events import Mixed, Placed
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -18,7 +19,7 @@ from torchdevlint.flow.scope.kept_whole import names_device
 from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
 from torchdevlint.flow.scope.uses import Scope, asked_in
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Step, Tensor
@@ -46,7 +47,7 @@ def _note_placed(event: Placed) -> None:
     machine = frame.machine
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in _MOVES:
         return
-    if on_cpu(event.device) or event.device.name in VALUELESS_TYPES or machine.reading.is_elsewhere:
+    if not is_to_accelerator(event):
         return
     path, seen = dotted_path(node.func.value), machine.memory(_Memory).seen
     if path is None or node in seen or machine.default_changed or state.default_device is not None or state.guarded:

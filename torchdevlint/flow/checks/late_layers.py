@@ -9,19 +9,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.checks.left_in_place import is_to_accelerator
 from torchdevlint.flow.events import Mixed, Placed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import targets_by_value
 from torchdevlint.flow.scope.kept_whole import names_device
 from torchdevlint.flow.scope.names import dotted_path, positional_names
 from torchdevlint.flow.scope.uses import Scope
-from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Ref, Step, Tensor
 from torchdevlint.source.nodes import assignments_in, inside, is_inside, nodes_in
 
-_MOVES = frozenset({"to", *torch_api.DEVICE_METHODS})
 _CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList"})
 _LEAVE_PLACE = frozenset(
     """
@@ -44,9 +44,13 @@ class _Memory:
 def _note_placed(event: Placed) -> None:
     frame, state, node = event.frame, event.state, event.node
     machine = frame.machine
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in _MOVES:
+    if (
+        not isinstance(node, ast.Call)
+        or not isinstance(node.func, ast.Attribute)
+        or node.func.attr not in torch_api.PLACING_METHODS
+    ):
         return
-    if on_cpu(event.device) or event.device.name in VALUELESS_TYPES or machine.reading.is_elsewhere:
+    if not is_to_accelerator(event):
         return
     seen, scope = machine.memory(_Memory).seen, frame.function or machine.tree
     if isinstance(scope, ast.Lambda) or node in seen or machine.default_changed or state.guarded:
@@ -128,7 +132,9 @@ def _leaves_place(called: ast.expr, model: str) -> bool:
     if not isinstance(called, ast.Attribute):
         return False
     direct = isinstance(called.value, ast.Name) and called.value.id == model
-    return called.attr in _LEAVE_PLACE or not (direct or called.attr in _MOVES or called.attr.endswith("apply"))
+    return called.attr in _LEAVE_PLACE or not (
+        direct or called.attr in torch_api.PLACING_METHODS or called.attr.endswith("apply")
+    )
 
 
 def _run_by(tree: ast.Module, call: ast.Call, handed: list[ast.Name], hops: int) -> bool | None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.events import Placed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import Scope, bindings_in
+from torchdevlint.flow.state.devices import VALUELESS_TYPES, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in, once_a_node
 
@@ -22,7 +24,12 @@ _KEEPS_PLACE = frozenset(
 """What a model is asked for without being moved."""
 _REPLACES = frozenset({"data", "weight", "bias"})
 """Attributes by which parameters are brought elsewhere one by one."""
-MOVES = frozenset({"to", *torch_api.DEVICE_METHODS})
+
+
+def is_to_accelerator(event: Placed) -> bool:
+    """Whether something of the analysed file is moved, and neither to the CPU nor to a device without values."""
+    device = event.device
+    return not (on_cpu(device) or device.name in VALUELESS_TYPES or event.frame.machine.reading.is_elsewhere)
 
 
 @once_a_node
@@ -62,7 +69,7 @@ def _alternatives(value: ast.BoolOp | ast.IfExp) -> list[ast.expr]:
 
 def asked_for_methods(scope: ast.AST) -> set[ast.AST]:
     """The receivers of calls, but for those that move, be it later in the same chain: ``net.float().to(device)``."""
-    moves = MOVES | torch_api.MODULE_MODES
+    moves = torch_api.PLACING_METHODS | torch_api.MODULE_MODES
     chains = {call for each in nodes_in(scope, ast.Attribute) if each.attr in moves for call in _calls_before(each)}
     methods = (call.func for call in nodes_in(scope, ast.Call) if call not in chains)
     return {each.value for each in methods if isinstance(each, ast.Attribute) and each.attr not in moves}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.checks.left_in_place import MOVES, optimized_at_once, stays
+from torchdevlint.flow.checks.left_in_place import optimized_at_once, stays
 from torchdevlint.flow.checks.own_tensors import has_parameters, meets_own
 from torchdevlint.flow.events import LayerCalled, MethodCalled, Mixed, ModuleCalled
 from torchdevlint.flow.kinds.managed_batches import moves_batches
@@ -148,7 +148,7 @@ def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
         each.lineno
         for each in nodes_in(scope, ast.Call)
         if isinstance(each.func, ast.Attribute)
-        and each.func.attr in MOVES
+        and each.func.attr in torch_api.PLACING_METHODS
         and source is not None
         and dotted_path(each.func.value) == source
     ]
@@ -187,7 +187,7 @@ def _made_like(frame: Frame, path: str) -> tuple[ast.Call, ast.Call] | None:
         return None
     same = {name for name, values in values_by_path(scope).items() if name != path and _makes(values, maker)}
     for call in nodes_in(scope, ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in MOVES:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in torch_api.PLACING_METHODS:
             receiver = call.func.value
             if dotted_path(receiver) in same or _makes([receiver], maker):
                 return made, call

@@ -381,7 +381,9 @@ DEVICE_METHODS = {
     "mlu": "mlu",
 }
 """Methods that move to a device of that type."""
-MOVE_METHODS = frozenset(DEVICE_METHODS) | {"to", "type"}
+PLACING_METHODS = frozenset({"to", *DEVICE_METHODS})
+"""What brings a Module or a tensor to a device."""
+MOVE_METHODS = PLACING_METHODS | {"type"}
 CONVERSIONS = MOVE_METHODS | DTYPE_METHODS | {"type_as"}
 """Methods that give another tensor with the same values."""
 MAYBE_SCALAR = frozenset(
