@@ -67,8 +67,9 @@ NOTEBOOK = '{"cells": [{"cell_type": "code", "source": ["from layers import Spar
 
 
 def application(root: Path, **files: str) -> Path:
-    """A project with enough files to be taken for one."""
+    """A project with enough files to be taken for one, as a working copy of it is."""
     others = {f"part_{number}": "" for number in range(4)}
+    (root / ".gitignore").write_text("")
     return written(root, **others, **files)
 
 
@@ -359,6 +360,7 @@ def test_a_package_beside_what_is_never_installed(tmp_path: Path, beside: str, e
 def test_programs_of_a_working_copy_whose_root_is_a_package_as_well(tmp_path: Path) -> None:
     """An ``__init__.py`` beside the programs, which import each other by their own names."""
     root = application(tmp_path, __init__="", layers=LAYERS, main=MAIN)
+    (root / ".gitignore").unlink()
     assert found(root) != []
     (root / ".gitignore").write_text("*.pt\n")
     tree.forget()

@@ -65,6 +65,36 @@ class Net:
 READING = "import torch\nfrom tables import parse\n\ndef rows(path):\n    return parse(path)\n"
 
 
+NOISE = """import torch
+from torch import nn
+
+class Noise(nn.Module):
+    def forward(self, x):
+        return x + torch.ones(3)
+"""
+TRIAL = "import torch\n\nif __name__ == '__main__':\n    print(torch.ones(3))\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("part_0.py", "import torch\n", ["noise.py:TDL003"]),
+        ("part_0.py", "import part_1\n", []),
+        (".gitignore", "", []),
+        ("README.md", "# Attention\n", []),
+        ("requirements.txt", "torch\n", []),
+    ],
+)
+def test_files_that_have_nothing_to_do_with_each_other_are_no_project(
+    tmp_path: Path, name: str, text: str, expected: list[str]
+) -> None:
+    """Somebody's folder of scripts: that none of them needs a layer does not say that nobody does."""
+    root = application(tmp_path, noise=NOISE, trial=TRIAL)
+    (root / ".gitignore").unlink()
+    (root / name).write_text(text)
+    assert found(root) == expected
+
+
 def test_what_no_program_builds(tmp_path: Path) -> None:
     """`make_left` is imported and called by nobody, so neither is what it calls."""
     root = application(tmp_path, layers=LAYERS, main=MAIN)
@@ -483,6 +513,7 @@ def test_a_question_for_cuda_leaves_only_another_gpu(tmp_path: Path) -> None:
     (root / "main.py").write_text(main + "print(masked(torch.ones(2, 3, device='cuda:1')))\n")
     assert found(root) == ["masks.py:TDL012"]
 
+
 WINDOW = """import sys
 from masks import Masked
 from widgets import Application, Window
@@ -516,6 +547,7 @@ def test_a_program_that_names_nothing_but_cuda(tmp_path: Path) -> None:
     assert found(root) == []
     (root / "main.py").write_text(window.replace("picture.cuda()", "picture.to(self.place)"))
     assert found(root) == ["masks.py:TDL012"]
+
 
 LOST = """import torch
 from camera import make, read
@@ -595,6 +627,7 @@ def test_a_worker_that_is_spawned_runs(tmp_path: Path) -> None:
     assert found(root) == []
     (root / "main.py").write_text(SPAWNING.replace("net.cuda()", "net.to(place())"))
     assert found(root) == ["loading.py:TDL201"]
+
 
 GIVEN = """import torch
 from torch import nn

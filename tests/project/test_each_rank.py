@@ -120,6 +120,7 @@ def test_weights_that_each_process_copies_at_once(tmp_path: Path, old: str, new:
     if "nccl" not in text:
         text = text.replace(".cuda()", ".to(args.where)")
     (tmp_path / "options.py").write_text("args = None\n")
+    (tmp_path / ".gitignore").write_text("")
     for number in range(4):
         (tmp_path / f"part_{number}.py").write_text("")
     assert (Severity.ADVICE not in severities(tmp_path, text)) == is_found

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_of
 from torchdevlint.project.uses import Project
+from torchdevlint.source.notebook import NOTEBOOK
 
 _DECLARED = {
     "setup.py": regex(r"\bsetup\s*\("),
@@ -29,8 +30,10 @@ _FROM_REPOSITORY = regex(
 _ADDRESS = regex(r"https?://[^\s\"']*?([\w.-]+?)(?:\.git|/)?[\"']")
 _BUILT = "PKG-INFO"
 """What is at the root of what was downloaded from an index."""
-_OF_CHECKOUT = ".gitignore"
+_OF_WORK = (".gitignore", "requirements.txt", "environment.yml", "environment.yaml")
 """What is at the root of a working copy, where its programs are, and of nothing that was installed."""
+_MOST_ALONE = 100
+"""Of so many files one imports another, or none is asked further."""
 _FOR_READERS = ("README.md", "README.rst", "README.txt", "README", "readme.md")
 _SAYS_WHICH = regex(r"packages")
 _LISTED = regex(r"\bpackages\s*=\s*\[(?![^\]]*\bfor\b)[^\[\](){}]*\]")
@@ -55,10 +58,18 @@ def is_application(project: Project) -> bool:
 
 
 def _is_more_than_a_package(project: Project) -> bool:
-    """Whether there are scripts, notebooks, or something for those who read or change the code: none is installed."""
-    started = _has_scripts((project.path, *(project.saying(()) or ()))) or project.notebooks()
+    """Whether there are scripts, notebooks, or something for those who read or change the code: none is installed.
+
+    Scripts that have nothing to do with each other, with nothing beside them that says what they are for, are no
+    project either: what one of them does says nothing of another.
+    """
     root = root_of(os.path.dirname(project.path))
-    return bool(started) or is_shown(project, root) or project.text_of(os.path.join(root, _OF_CHECKOUT)) is not None
+    if is_shown(project, root) or any(project.text_of(os.path.join(root, each)) is not None for each in _OF_WORK):
+        return True
+    files = (project.path, *(project.saying(()) or ()))
+    if project.path.endswith(NOTEBOOK) or project.notebooks():
+        return True
+    return _has_scripts(files) and any(next(project.imported(each), None) is not None for each in files[:_MOST_ALONE])
 
 
 def has_users(project: Project) -> bool:
