@@ -14,7 +14,7 @@ from typing import TypeGuard
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import targets_by_value
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.taken_by_torch import takes_tensor
 from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, uses_in
 from torchdevlint.flow.state.joins import is_module
@@ -61,7 +61,8 @@ def shown_by(frame: Frame, node: ast.expr, state: State) -> ast.AST | None:
 def part_shown_by(frame: Frame, node: ast.Name, state: State) -> ast.AST | None:
     """What says that one part of a pair is a tensor: a loss, or a model whose output a loss takes; or its twin.
 
-    A loss takes it beside an output, as the target. The twin is another part, and is moved as tensors are.
+    A loss takes it beside an output, as the target. The twin is another part, and is moved as tensors are. Of an
+    argument beside another one that is moved so, what takes it has to say it.
     """
     scope = frame.function or frame.machine.tree
     uses = uses_in(scope).get(node.id) if scope is not None else None
@@ -70,7 +71,7 @@ def part_shown_by(frame: Frame, node: ast.Name, state: State) -> ast.AST | None:
     if uses.is_of_class or _MOVES_IN_PLACE.search(node.id):
         return None
     parts = parts_beside(scope, node.id)
-    if not parts:
+    if not parts and not _is_argument_beside(scope, node.id):
         return None
     for call, place in uses.arguments:
         if place == 0 and _runs_model(frame, call, state) and _is_tensor(frame, call, state):
@@ -79,6 +80,14 @@ def part_shown_by(frame: Frame, node: ast.Name, state: State) -> ast.AST | None:
             return call
     kept = next((each for name, each in _kept_moves(scope) if name in parts), None)
     return kept if kept is not None else _left_beside(frame, scope, node.id, parts - {node.id}, state)
+
+
+def _is_argument_beside(scope: Scope, name: str) -> bool:
+    """Whether a name is an argument of a function that moves another one of its arguments, and keeps it."""
+    if isinstance(scope, ast.Module):
+        return False
+    arguments = argument_names(scope)
+    return name in arguments and any(each != name and each in arguments for each, _ in _kept_moves(scope))
 
 
 def _left_beside(frame: Frame, scope: Scope, name: str, parts: frozenset[str], state: State) -> ast.AST | None:
