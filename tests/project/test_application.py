@@ -597,7 +597,7 @@ def test_what_can_be_imported_may_be_run(tmp_path: Path, statement: str, built: 
 
     What nothing else is imported from may be another package with the name of a folder.
     """
-    others = {"parts.py": "forward = None\nglobals()['made'] = 1\n", "setup.py": built}
+    others = {"parts.py": "forward = None\nglobals()['made'] = 1\n", "setup.py": f"import setuptools\n{built}"}
     others["related.py"] = "from .parts import forward\n"
     assert "layers.py:TDL012" in found(_package(tmp_path, statement, others))
 

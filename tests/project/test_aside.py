@@ -58,10 +58,10 @@ def test_what_can_be_read_about_may_stand_around_a_part(tmp_path: Path, name: st
     """A part that is installed by itself has a root of its own, and the words for readers stand above it."""
     root = application(tmp_path, main="import sys\n")
     (root / name).write_text("# Prompts\n")
-    (root / "setup.py").write_text("")
+    (root / "setup.py").write_text("import setuptools\n")
     part = root / "parts"
     (part / "prompt").mkdir(parents=True)
-    (part / "setup.py").write_text("")
+    (part / "setup.py").write_text("import setuptools\n")
     for each in range(5):
         (part / f"module_{each}.py").write_text("import sys\n")
     (part / "prompt" / "context.py").write_text("def digest(path):\n")

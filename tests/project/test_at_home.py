@@ -393,6 +393,34 @@ def test_what_is_installed_for_itself_has_no_users_elsewhere(
     assert found(root) == (["metric.py:TDL014"] if is_found else [])
 
 
+LISTING = """from distutils.core import setup
+
+def below(package_dir, folder):
+    return [folder, package_dir]
+
+setup(name="spreads", packages=["rates"], scripts=below(".", "spreads"), classifiers=["Topic :: Software"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("setup", "is_found"),
+    [
+        (LISTING, False),
+        (LISTING.replace('["rates"]', '["rates", "spreads"]'), True),
+        (LISTING.replace("packages=", "package_dir={'rates': 'spreads'}, packages="), True),
+    ],
+    ids=["another package", "listed", "in another folder"],
+)
+def test_a_list_of_packages_says_what_is_installed(tmp_path: Path, setup: str, is_found: bool) -> None:
+    """A folder that the declaration names elsewhere, as one of scripts or data, is no package of it."""
+    package = tmp_path / "spreads"
+    package.mkdir()
+    application(package, __init__="", metric=METRIC, net=NET, reading=READING)
+    root = application(tmp_path, main=TABLE.replace("from ", "from spreads."), setup=setup)
+    tree.forget()
+    assert found(root) == (["metric.py:TDL014"] if is_found else [])
+
+
 def test_a_package_without_anything_beside_it_has_users_elsewhere(tmp_path: Path) -> None:
     """Neither scripts nor a word for readers, nor what would declare something: it was installed."""
     package = tmp_path / "spreads"

@@ -68,6 +68,24 @@ def test_nothing_above_the_project_is_looked_at(tmp_path: Path) -> None:
     assert locate(str(tmp_path / "inner"), "outside") is None
 
 
+@pytest.mark.parametrize(
+    ("setup", "found"),
+    [
+        ("import setuptools\n\nsetuptools.setup()\n", None),
+        ("from skbuild import *\nsetup(name='net')\n", None),
+        ("from .net import Net\n\ndef setup(options):\n    return Net(options)\n", "outside.py"),
+        ("from .net import Net\n\ndef select(options):\n    return Net(options)\n", "outside.py"),
+    ],
+    ids=["builds", "builds by a star", "sets up a model", "selects a model"],
+)
+def test_a_module_called_setup_that_builds_nothing_is_no_root(tmp_path: Path, setup: str, found: str | None) -> None:
+    for folder, name in ((tmp_path, "setup.cfg"), (tmp_path, "outside.py"), (tmp_path / "models", "setup.py")):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(setup)
+    forget()
+    assert locate(str(tmp_path / "models"), "outside") == (found and str(tmp_path / found))
+
+
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
 def test_links_lead_within_the_project_only(root: Path) -> None:
     outside = root.parent / "outside"

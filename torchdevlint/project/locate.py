@@ -2,8 +2,9 @@
 
 Nothing outside is looked at: not the environment, not ``sys.path``, not what is installed. An absolute import is looked
 for beside the package that holds the file, beside the file itself (scripts are run from there), in the folders around
-it up to the root of the project, and in its ``src``. The root is the nearest folder with one of `MARKERS`. Neither the
-dots of a relative import nor links lead out of it, or where there is none, of the current folder or the file's package.
+it up to the root of the project, and in its ``src``. The root is the nearest folder with one of `MARKERS`; a module of
+the project that is called ``setup.py``, and builds nothing, is none. Neither the dots of a relative import nor links
+lead out of the root, or where there is none, of the current folder or the file's package.
 """
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ import os
 import sys
 from functools import lru_cache
 
+from torchdevlint.files import content
+from torchdevlint.patterns import regex
+
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+_BUILD_SCRIPT = "setup.py"
+_BUILDS = regex(rb"setuptools|distutils|skbuild|(?<!def )\bsetup\s*\(")
+"""What a build script says."""
 _MAX_PARENTS = 30
 _ELSEWHERE = frozenset(sys.stdlib_module_names) | {"torch", "numpy"}
 """Never looked for: what has such a name in a project is not meant, or is not ours to read."""
@@ -141,12 +148,21 @@ def _base(folder: str) -> str | None:
 def _root(folder: str) -> str | None:
     """The root of the project that a folder is in."""
     for _ in range(_MAX_PARENTS):
-        if any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS):
+        if any(_is_marker(os.path.join(folder, each)) for each in MARKERS):
             return folder
         if os.path.dirname(folder) == folder:
             break
         folder = os.path.dirname(folder)
     return None
+
+
+def _is_marker(path: str) -> bool:
+    if os.path.basename(path) != _BUILD_SCRIPT:
+        return os.path.exists(path)
+    try:
+        return _BUILDS.search(content(path)) is not None
+    except OSError:
+        return False
 
 
 def _belongs(folder: str, beside: str) -> bool:

@@ -38,6 +38,8 @@ _FOR_READERS = ("README.md", "README.rst", "README.txt", "README", "readme.md")
 _SAYS_WHICH = regex(r"packages")
 _LISTED = regex(r"\bpackages\s*=\s*\[(?![^\]]*\bfor\b)[^\[\](){}]*\]")
 """A declaration that names each package that it installs."""
+_FROM_FOLDER = regex(r"package_dir[\"']?\s*[=:]")
+"""What says that packages lie elsewhere than they are called."""
 _OTHER_WAYS = regex(r"namespace|py[-_]modules")
 """What declares that more than regular packages is installed; so it is where nothing says which."""
 
@@ -125,7 +127,8 @@ def _may_install(declared: str, project: Project, folder: str) -> bool:
         return True
     names = folder.split(os.sep)
     if project.text_of(os.path.join(os.path.dirname(project.path), "__init__.py")) is not None:
-        listed = names != [os.curdir] and "package_dir" not in declared and _LISTED.search(declared) is not None
-        return not listed or re.search(rf"['\"](?:src[./\\])?{re.escape(names[0])}['\"./\\]", declared) is not None
+        lists = [] if names == [os.curdir] or _FROM_FOLDER.search(declared) else _LISTED.findall(declared)
+        named = rf"['\"](?:src[./\\])?{re.escape(names[0])}['\"./\\]"
+        return not lists or any(re.search(named, each) for each in lists)
     named = r"[./\\]".join(map(re.escape, names))
     return names[0] == "src" or (names != [os.curdir] and re.search(rf"['\"]{named}['\"]", declared) is not None)
