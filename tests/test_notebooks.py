@@ -85,9 +85,15 @@ def test_cells_that_cannot_be_parsed_leave_the_others() -> None:
     assert found[0].message.startswith("the cell cannot be parsed: ")
 
 
-def test_a_half_typed_cell_of_a_notebook_without_torch_is_left_alone() -> None:
-    assert places(findings("import pandas as pd", "pd.")) == []
-    assert places(findings("import pandas as pd\nimport torch", "pd.")) == [("TDL901", 3, 1, 4)]
+def test_a_broken_cell_of_a_notebook_without_torch_is_left_alone() -> None:
+    assert places(findings("import pandas as pd", "pd.read(")) == []
+    assert places(findings("import pandas as pd\nimport torch", "pd.read(")) == [("TDL901", 3, 1, 8)]
+
+
+@pytest.mark.parametrize(("cell", "is_found"), [("pd.", False), ("x = 1\nx.real. ", False), ("x = pd.", True)])
+def test_a_name_with_a_dot_behind_it_was_looked_up(cell: str, is_found: bool) -> None:
+    found = findings("import pandas as pd\nimport torch", cell)
+    assert [each.code for each in found] == (["TDL901"] if is_found else [])
 
 
 def test_strange_characters() -> None:
@@ -95,9 +101,7 @@ def test_strange_characters() -> None:
     assert places(found) == [("TDL901", 2, 2, 6), ("TDL901", 3, 1, 6)]
 
 
-@pytest.mark.parametrize(
-    "data", [b"{", b"[]", b'{"cells": 1}', b"\xff", b"\0", b'{"cells": [{"cell_type": "code"}]}']
-)
+@pytest.mark.parametrize("data", [b"{", b"[]", b'{"cells": 1}', b"\xff", b"\0", b'{"cells": [{"cell_type": "code"}]}'])
 def test_what_is_no_notebook_is_a_finding(data: bytes) -> None:
     result = check_bytes(data, "n.ipynb", Settings())
     assert (places(result.diagnostics), result.problems) == ([("TDL901", None, 1, 1)], ())

@@ -1185,10 +1185,11 @@ if __name__ == "__main__":
     ("files", "is_found"),
     [
         ({}, False),
+        ({"main": ALONE.replace("net = Baseline()", "net = Baseline()  # .cuda()")}, False),
         ({"main": ALONE.replace("net = Baseline()", "net = Baseline().cuda()")}, True),
         ({"train": "from main import Baseline\n\nprint(Baseline().cuda())\n"}, True),
     ],
-    ids=["of the CPU", "of CUDA", "in use"],
+    ids=["of the CPU", "CUDA in a comment", "of CUDA", "in use"],
 )
 def test_a_program_that_stands_alone_and_names_no_accelerator(
     tmp_path: Path, files: dict[str, str], is_found: bool

@@ -184,3 +184,64 @@ if __name__ == "__main__":
 def test_options_are_all_that_is_taken_out(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
     root = application(tmp_path, helper=HELPER, main=PARAMETERS.replace(old, new))
     assert ("main.py:TDL201" in found(root)) is is_found
+
+
+SAMPLES = """import sys
+import torch
+from elsewhere import train
+from helper import place
+
+def main(path):
+    device = place()
+    images, labels = torch.load(path)
+    found = []
+    for each in range(3):
+        found.extend(torch.load(f"{path}/{each}")[:4])
+    train(images.to(device), found)
+
+if __name__ == "__main__":
+    main(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "number"),
+    [
+        ("", "", 0),
+        ("images, labels", "images, network", 1),
+        ("images, labels = torch.load(path)", "images, other = torch.load(path)\n    other.eval()", 1),
+        ("found", "networks", 1),
+        ("found)", "found)\n    found.eval()", 1),
+        ("found.extend(", "found.append(", 1),
+    ],
+    ids=["data", "named like a model", "used as one", "a list of models", "a list used as one", "one thing in a list"],
+)
+def test_what_is_unpacked_and_what_a_list_is_extended_by(tmp_path: Path, old: str, new: str, number: int) -> None:
+    root = application(tmp_path, helper=HELPER, main=SAMPLES.replace(old, new))
+    assert found(root) == ["main.py:TDL201"] * number
+
+
+@pytest.mark.parametrize(
+    ("name", "use", "is_found"),
+    [
+        ("args", "", False),
+        ("opt", "", False),
+        ("opt", "optimizer.load_state_dict(opt)", True),
+        ("model_args", "", True),
+        ("found", "", True),
+    ],
+)
+def test_a_file_of_options(tmp_path: Path, name: str, use: str, is_found: bool) -> None:
+    read = f"def read(path, optimizer=None):\n    {name} = torch.load(path)\n    {use or 'print()'}\n"
+    read += f"    return {name}\n"
+    main = f"import sys\nimport torch\nfrom helper import place\n\n\n{read}\n\nprint(read(sys.argv[1]), place())\n"
+    assert ("main.py:TDL201" in found(application(tmp_path, helper=HELPER, main=main))) is is_found
+
+
+@pytest.mark.parametrize(
+    ("name", "is_found"), [("full_dataset", False), ("vocabulary", False), ("data", True), ("dataset_encoder", True)]
+)
+def test_a_data_set_whose_file_is_called_after_a_model(tmp_path: Path, name: str, is_found: bool) -> None:
+    main = f"import torch\nfrom helper import place\n\n{name} = torch.load('graphs_of_state.pt')\n"
+    main += f"print(place(), {name})\n"
+    assert ("main.py:TDL201" in found(application(tmp_path, helper=HELPER, main=main))) is is_found

@@ -349,6 +349,7 @@ OTHER_PROGRAM = "import torch\nfrom torch import nn\n\nnn.Linear(3, 3).cuda()(to
     ("old", "new", "is_found"),
     [
         ("", "", False),
+        ("nn.Linear(3, 3), 9.0", "nn.Linear(3, 3), 9.0  # .cuda(), out of memory", False),
         ("nn.Linear(3, 3), 9.0", "nn.Linear(3, 3).to(sys.argv[1]), 9.0", True),
         (
             '            torch.save(net, name + ".model")\n',
@@ -358,7 +359,14 @@ OTHER_PROGRAM = "import torch\nfrom torch import nn\n\nnn.Linear(3, 3).cuda()(to
         ('name + ".model")\n    return', 'name + ".ckpt")\n    return', True),
         ("import torch\n", "import torch\nfrom helper import place\n", True),
     ],
-    ids=["all on the CPU", "one model on a device", "nobody saves", "another file", "it imports what chooses"],
+    ids=[
+        "all on the CPU",
+        "a comment",
+        "a model on a device",
+        "nobody saves",
+        "another file",
+        "it imports what chooses",
+    ],
 )
 def test_a_program_without_accelerators_reads_what_it_saves(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
     """Other programs of the project may be for CUDA; nobody imports this one, and it names no accelerator."""

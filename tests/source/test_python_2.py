@@ -12,9 +12,14 @@ from torchdevlint.config import Settings
 PRINT = 'print "loss"\n'
 TABS = "def f(x):\n        if x:\n\t\treturn 1\n"
 WRONG_TABS = "def f(x):\n        if x:\n\t\treturn 1\n\t\t\treturn 2\n"
+RAISE = "def f(path):\n\tif not path:\n\t\traise IOError, '%s is not there' % path\n"
+WRONG_RAISE = f"{RAISE}x = (1\n"
 
 
-@pytest.mark.parametrize(("text", "expected"), [(PRINT, True), (TABS, True), (WRONG_TABS, False), ("x = (1\n", False)])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(PRINT, True), (TABS, True), (WRONG_TABS, False), (RAISE, True), (WRONG_RAISE, False), ("x = (1\n", False)],
+)
 def test_files(text: str, expected: bool) -> None:
     result = engine.check_bytes(b"import torch\n" + text.encode(), "a.py", Settings())
     assert (result.unread, [each.code for each in result.diagnostics]) == (expected, [] if expected else ["TDL901"])

@@ -13,6 +13,8 @@ _REFUSED = (
 )
 """How Python 3 refuses what Python 2 accepted."""
 _TABS = "inconsistent use of tabs"
+_RAISE = regex(rb"(?m)^([ \t]*(?:\w[^#\n]*:[ \t]*)?)raise[ \t]+[\w.]+[ \t]*,.*$")
+"""``raise IOError, "no such file"``, of which Python 3 only says that it is invalid."""
 _KERNEL = regex(rb'"name"\s*:\s*"python2"|"version"\s*:\s*"2\.\d+\.\d+"')
 
 
@@ -23,10 +25,13 @@ def is_for_python_2(data: bytes, reason: str, in_notebook: bool) -> bool:
     """
     if in_notebook:
         return _KERNEL.search(data) is not None
-    if not reason.startswith(_TABS):
-        return reason.startswith(_REFUSED)
+    if reason.startswith(_REFUSED):
+        return True
+    as_today = _RAISE.sub(rb"\1pass", data)
+    if as_today == data and not reason.startswith(_TABS):
+        return False
     try:
-        module_of(data.expandtabs(8))
+        module_of(as_today.expandtabs(8))
     except (SyntaxError, ValueError) as error:
         return str(error).startswith(_REFUSED)
     return True

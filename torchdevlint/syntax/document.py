@@ -6,16 +6,20 @@ import ast
 
 from msgspec import Struct
 
+from torchdevlint.patterns import regex
 from torchdevlint.source.notebook import Content, Notebook
 from torchdevlint.syntax.errors import InvalidSyntaxError
 from torchdevlint.syntax.parse import parse
+
+_HALF_TYPED = regex(r"\s*[^\W\d][\w.]*\.\s*")
 
 
 class Document(Struct, frozen=True):
     """A file that was parsed: its tree, None if there is none, and why all or some of it could not be.
 
-    What cannot be parsed of a cell that was never run is a note, or an attempt that was left, and no error. An error
-    that is saved below its cell was seen by the author.
+    What cannot be parsed of a cell that was never run is a note, or an attempt that was left, and no error. So is a
+    name with a dot behind it, as when somebody looked up what an object has. An error that is saved below its cell was
+    seen by the author.
     """
 
     content: Content
@@ -36,7 +40,9 @@ def parsed(content: Content) -> Document:
             return Document(content, None, (error,))
         rest = content.notebook.without(errors)
         run = {cell.number for cell in rest.cells if not (cell.never_run or cell.refused)}
-        shown = tuple(each for number, each in errors.items() if number in run)
+        lines = content.text.split("\n")
+        typed = {number for number, each in errors.items() if _HALF_TYPED.fullmatch(lines[each.row - 1])}
+        shown = tuple(each for number, each in errors.items() if number in run - typed)
         return Document(Content(rest.text, rest), parse(rest.text), shown)
 
 

@@ -13,7 +13,7 @@ from torchdevlint.flow.checks.loaded_data import may_be_elsewhere
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _WORD = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _OF_DATA = frozenset(
@@ -23,6 +23,8 @@ _OF_DATA = frozenset(
     trajectory user vocab vocabulary
     """.split()
 )
+_OF_DATASETS = frozenset("corpus dataset vocab vocabulary".split())
+"""Words of names for what nobody trains, whatever the file is called after."""
 _OF_MODELS = frozenset(
     """
     actor agent backbone best bert checkpoint chkpt ckp ckpt classifier critic decoder discriminator encoder epoch
@@ -47,10 +49,12 @@ def is_called_data(scope: ast.AST, owner: ast.AST | None, load: ast.Call, name: 
     targets = _bound_to(scope).get(id(load), [])
     if targets and _has_options_alone(scope, targets):
         return True
-    words = {word for each in (*targets, *_said_in(load), name or "") for word in _words(each)}
-    if not words.isdisjoint(_OF_MODELS):
+    called = {word for each in targets for word in _words(each)}
+    words = called.union(word for each in (*_said_in(load), name or "") for word in _words(each))
+    if not (words if called.isdisjoint(_OF_DATASETS) else called).isdisjoint(_OF_MODELS):
         return False
-    if words.isdisjoint(_OF_DATA) and not (targets and _is_kept(scope, targets)):
+    is_said = not words.isdisjoint(_OF_DATA) or not called.isdisjoint(_OF_OPTIONS)
+    if not is_said and not (targets and _is_kept(scope, targets)):
         return False
     around = owner if owner is not None and any("." in each for each in targets) else scope
     nodes, paths = _used_as_models(around)
@@ -93,13 +97,28 @@ def _is_kept(scope: ast.AST, targets: list[str]) -> bool:
 
 @once_a_node
 def _bound_to(scope: ast.AST) -> dict[int, list[str]]:
-    """The names and attributes that a call is bound to, alone or as a part, by the identity of its node."""
+    """The names and attributes that a call is bound to, alone or as a part, by the identity of its node.
+
+    So it is to each name that it is unpacked to, and to a list that is extended by it.
+    """
     found: dict[int, list[str]] = {}
-    for path, values in values_by_path(scope).items():
-        for part in (each for value in values for each in inside(value)):
-            if isinstance(part, ast.Call):
+    for target, value in _bound_in(scope):
+        path = dotted_path(target)
+        for part in () if path is None else inside(value):
+            if isinstance(part, ast.Call) and path is not None:
                 found.setdefault(id(part), []).append(path)
     return found
+
+
+def _bound_in(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    for each in assignments_in(scope):
+        for target in each.targets:
+            unpacked = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            yield from ((one, each.value) for one in unpacked)
+    yield from ((each.target, each.value) for each in nodes_in(scope, ast.AugAssign))
+    for call in nodes_in(scope, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "extend":
+            yield from ((call.func.value, each) for each in call.args)
 
 
 def is_moved(scope: ast.AST, saved: ast.expr) -> bool:

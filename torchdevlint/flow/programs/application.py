@@ -36,7 +36,7 @@ from torchdevlint.flow.scope.meeting import (
     meets_on_this_machine,
     starts_a_group,
 )
-from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
+from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators, without_comments
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.modules import ModuleFile, ModuleText
@@ -207,11 +207,16 @@ class Application:
         A notebook or a configuration that names the file may have.
         """
         assert self._project is not None
-        texts = [self._text, *(each.text for each in self._callers.importers())]
-        imported = None if any(map(mentions_accelerators, texts)) else self._imported()
-        if imported is None or any(map(mentions_accelerators, imported)):
+        imported = None if self._mentions_accelerators else self._imported()
+        if imported is None or any(mentions_accelerators(without_comments(each)) for each in imported):
             return False
         return self._project.saying((PurePath(self._project.path).stem,), beside_code=True) == ()
+
+    @cached_property
+    def _mentions_accelerators(self) -> bool:
+        """Whether the code of this file, or of those that lead to it, has to do with accelerators."""
+        texts = (self._text, *(each.text for each in self._callers.importers()))
+        return any(mentions_accelerators(without_comments(each)) for each in texts)
 
     @cached_property
     def _writes_on_cpu(self) -> bool:
@@ -219,9 +224,8 @@ class Application:
 
         Then neither did those that wrote the files which they read: they are of the same project.
         """
-        texts = [self._text, *(each.text for each in self._callers.importers())]
-        imported = None if any(map(mentions_accelerators, texts)) else self._imported()
-        if imported is None or any(map(names_accelerators, imported)):
+        imported = None if self._mentions_accelerators else self._imported()
+        if imported is None or any(names_accelerators(without_comments(each)) for each in imported):
             return False
         return is_program(self._tree) or self.is_of_cpu
 

@@ -32,6 +32,8 @@ _ASKED = regex(
 """Moves to the CPU, questions, and seeds for all devices: they place nothing on an accelerator."""
 _NAMED = regex(_TYPES, re.IGNORECASE)
 _MENTIONED = regex(rf"{_TYPES}|device|\.to\((?![^()]*(?:{_CONVERSION}))", re.IGNORECASE)
+_COMMENT = regex(r"""('{3}.*?'{3}|"{3}.*?"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")|#[^\n]*""", re.DOTALL)
+"""A text, which may hold what begins a comment, or a comment."""
 _FOR_PEOPLE = frozenset({"print", "input", "display", "show", "savefig", "parse_args"})
 """What programs call, and modules that are imported do not."""
 _TRAINING = frozenset({"backward", "step", "zero_grad", "load_state_dict", "fit", "train", "eval"})
@@ -54,6 +56,11 @@ def mentions_accelerators(text: str) -> bool:
 def names_accelerators(text: str) -> bool:
     """Whether a text says accelerators by name: what it does with a device that it is given is its caller's choice."""
     return _NAMED.search(_ASKED.sub("", text)) is not None
+
+
+def without_comments(text: str) -> str:
+    """The code of a text: what was put into a comment is not run (``net = Net()  # .cuda()``)."""
+    return _COMMENT.sub(lambda found: found[1] or "", text)
 
 
 @once_a_node
