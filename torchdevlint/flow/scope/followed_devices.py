@@ -105,6 +105,11 @@ def _start(node: ast.AST) -> ast.AST:
 
 
 def is_detached(read: ast.Call) -> bool:
-    """Whether it is ``x.detach().numpy()``: who detaches expects a tensor that a model, or an optimizer, works on."""
+    """Whether it is ``x.detach().numpy()``: who detaches expects a tensor that a model, or an optimizer, works on.
+
+    ``x.data.numpy()`` is how that was written before there was `detach`.
+    """
     before = read.func.value if isinstance(read.func, ast.Attribute) and read.func.attr == "numpy" else None
+    if isinstance(before, ast.Attribute):
+        return before.attr == "data"
     return isinstance(before, ast.Call) and not before.args and last_name(before.func) == "detach"
