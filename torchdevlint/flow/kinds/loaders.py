@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.annotations import without_none
 from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.names import dotted_path, is_called_loader, mentions_device
 from torchdevlint.flow.scope.uses import asked_in, uses_in
@@ -54,6 +55,14 @@ def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value 
 def next_of(frame: Frame, taken: ast.Call, node: ast.expr, source: Value) -> Value | None:
     """What ``next(iter(loader))`` gives, where `source` is what `node` stands for; None if that is no loader."""
     return _from_loader(frame, taken, source) if _is_loader(node, source) and not moves_batches(frame) else None
+
+
+def by_annotation(frame: Frame, annotation: ast.expr | None) -> Library | None:
+    """A loader, where an annotation says one: ``DataLoader``, ``DataLoader[Sample]``, ``Optional[DataLoader]``."""
+    plain = without_none(annotation)
+    plain = plain.value if isinstance(plain, ast.Subscript) else plain
+    named = frame.evaluate(plain, State({})) if isinstance(plain, (ast.Name, ast.Attribute)) else UNKNOWN
+    return Library(named.name) if isinstance(named, Ref) and named.name in _LOADER_CLASSES else None
 
 
 def item_of_data(frame: Frame, taken: ast.AST, data: Library, sliced: bool = False) -> Value:

@@ -44,7 +44,7 @@ def moved_inputs(info: ClassInfo, resolve: Resolve, name: str = "forward", calls
             parts = _made_of(info, step.value, made_of)
             made_of.update({each.id: parts for target in step.targets for each in _names(target)})
             made_of.update({each: made_of.get(each, set()) | parts for each in map(_filled, step.targets) if each})
-        elif isinstance(step.func, ast.Attribute) and _is_own_place(step):
+        elif isinstance(step.func, ast.Attribute) and _is_own_place(method, step):
             copied = dotted_path(step.func) in _COPIES
             found |= _made_of(info, step.args[0] if copied and step.args else step.func.value, made_of)
         else:
@@ -79,16 +79,22 @@ def given(info: ClassInfo, name: str, call: ast.Call) -> Iterator[tuple[str, ast
     yield from ((each.arg, each.value) for each in call.keywords if each.arg is not None)
 
 
-def _is_own_place(call: ast.Call) -> bool:
-    """``x.to(self.device)``, also of a layer, ``x.cuda()`` and ``torch.tensor(x, device=self.device)``."""
+def _is_own_place(function: ast.AST, call: ast.Call) -> bool:
+    """``x.to(self.device)``, also of a layer, ``x.cuda()`` and ``torch.tensor(x, device=self.device)``.
+
+    A name may stand between: ``place = self.layer.weight.device``.
+    """
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if method in torch_api.DEVICE_METHODS:
         return torch_api.DEVICE_METHODS[method] != "cpu"
-    named = [each for argument in (*call.args, *(each.value for each in call.keywords)) for each in inside(argument)]
-    names = {each.id for each in named if isinstance(each, ast.Name)}
+    given = [*call.args, *(each.value for each in call.keywords)]
+    names = [each.id for each in given if isinstance(each, ast.Name)]
+    held = (value for name in names for value in values_by_path(function).get(name, ()))
+    named = [each for argument in (*given, *held) for each in inside(argument)]
     read = (each.attr for each in named if isinstance(each, ast.Attribute))
     sends = method == "to" or dotted_path(call.func) in _COPIES
-    return sends and "self" in names and any(map(mentions_device, read))
+    own = any(isinstance(each, ast.Name) and each.id == "self" for each in named)
+    return sends and own and any(map(mentions_device, read))
 
 
 def _made_of(info: ClassInfo, node: ast.expr, made_of: dict[str, set[str]]) -> set[str]:

@@ -181,6 +181,9 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
     held = _held_tensors(frame, annotation, lambda: _tensor(frame, parameter, entry))
     if held is not None:
         return held
+    loader = loaders.by_annotation(frame, annotation)
+    if loader is not None:
+        return loader
     inside = element_annotation(annotation)
     if annotation_name(inside) in _NUMBER_ANNOTATIONS:
         return NUMBERS
@@ -196,6 +199,8 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return _tensor(frame, parameter, entry)
     if inside is not None:
         return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
+    if is_module_class(named.name):
+        return Library("", module=True)
     in_place = is_one_of(named.name, frame.machine.settings.in_place_movers) or libraries.moves_in_place(named.name)
     return Library(named.name) if in_place else None
 

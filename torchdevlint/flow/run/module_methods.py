@@ -83,7 +83,7 @@ def _of_library(
     if name in ("items", "values"):
         element = element_of(target)
         return Seq(None, sequence([TEXT, element]) if name == "items" else element)
-    if name in ("forward", "generate") or _computes(frame, node, target, arguments):
+    if name in ("forward", "generate") or _computes(frame, node, target, arguments) or _is_forward(name, target):
         return call_module(frame, state, node, target, arguments)
     if is_factory(f"{target.name}.{name}"):
         return call_factory(frame, state, node, f"{target.name}.{name}", arguments)
@@ -104,6 +104,15 @@ def _computes(frame: Frame, node: ast.Call, model: Library, arguments: Arguments
         return False
     drawn = [each for each in arguments.values if isinstance(each, Tensor) and each.creations]
     return any(each.device == DEFAULT and all(one.function in _FILLED for one in each.creations) for each in drawn)
+
+
+def _is_forward(name: str, model: Library) -> bool:
+    """Whether a method of a model that was moved is one more of its ways forward: ``model.forward_train(x, y)``."""
+    return model.placed is not None and name.startswith("forward_") and name not in _DATA_COMES_ALONG
+
+
+_DATA_COMES_ALONG = frozenset({"forward_backward", "forward_step"})
+"""What trainers call a whole step, to which they bring the batch themselves."""
 
 
 _BEFORE_USE = regex(r"init|reset|build|creat|make|setup|load|conver|quanti|prun|fuse|copy|clone", re.IGNORECASE)

@@ -43,6 +43,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.flow.vouch.devices import remember
+from torchdevlint.patterns import regex
 
 
 def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
@@ -225,7 +226,7 @@ def _call_unknown_class(
         stayed = [each for each in stayed if each[0] in named or not loaders.may_be_no_tensor(frame, operands, *each)]
     if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
         stayed += made
-    method = isinstance(node.func, ast.Attribute) and node.func.attr in ("forward", "generate")
+    method = isinstance(node.func, ast.Attribute) and _METHODS.match(node.func.attr) is not None
     callee = node.func.value if method else node.func  # type: ignore[attr-defined]
     parameters = (callee, Tensor(device, AT_LEAST_1, (), where_made(module)))
     for at, value in operands if device.origin is Origin.LITERAL else ():
@@ -241,6 +242,10 @@ def _call_unknown_class(
     return Tensor(device, None, (), given_by(module, device, node), opaque=True)
 
 
+_METHODS = regex(r"(?:forward|generate)$|forward_")
+"""What a model is run by besides its call."""
+
+
 def _takes_tensors_only(module: Library) -> bool:
     """Whether it is a model of transformers, which takes token ids, masks and labels, and never texts."""
     return isinstance(module.made_at, ast.Call) and last_name(module.made_at.func) == "from_pretrained"
@@ -248,10 +253,12 @@ def _takes_tensors_only(module: Library) -> bool:
 
 def _may_move(frame: Frame, node: ast.Call, argument: ast.expr) -> bool:
     """Whether one of the Modules that the file names takes such an argument and moves it itself."""
+    method = last_name(node.func)
+    method = method if _METHODS.match(method) is not None else "forward"
     for each in (resolve(frame, value) for value in list(frame.machine.globals.values())):
-        if isinstance(each, Cls) and each.info.is_module and "forward" in each.info.all_methods:
-            places = {place for place, value in own_moves.given(each.info, "forward", node) if value is argument}
-            if places & own_moves.moved_inputs(each.info, partial(resolve, frame)):
+        if isinstance(each, Cls) and each.info.is_module and method in each.info.all_methods:
+            places = {place for place, value in own_moves.given(each.info, method, node) if value is argument}
+            if places & own_moves.moved_inputs(each.info, partial(resolve, frame), method):
                 return True
     return False
 

@@ -38,7 +38,7 @@ _DEVICE_WORDS = regex(
     r"(?:^|(?<!per)_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE
 )
 _CUDA_WORDS = regex(r"cuda|gpu", re.IGNORECASE)
-_LOADERS = ("loader", "loaders", "dataloader", "dl")
+_LOADER = regex(r"(?:loaders?|dl)(?:_(?:train|training|val|valid|validation|eval|test|testing|dev))?$")
 _PARTS_OF_A_GRID = frozenset({"matplotlib.axes.Axes.flat", "matplotlib.axes.Axes.T"})
 """What arrays of axes have: the same axes again."""
 
@@ -138,7 +138,8 @@ def names_of_item(node: ast.expr) -> Iterator[str]:
 
 
 def is_called_loader(node: ast.expr) -> bool:
-    return any(each.lower().endswith(_LOADERS) for each in names_of_item(node))
+    """``train_loader``, ``loaders["train"]``, ``dataloader_train``."""
+    return any(_LOADER.search(each.lower()) is not None for each in names_of_item(node))
 
 
 def last_name(node: ast.expr) -> str:
