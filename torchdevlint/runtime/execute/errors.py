@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torchdevlint.runtime.record.elsewhere import elsewhere
+
 LONGEST = 6_000
 
 
@@ -18,5 +20,9 @@ def text_of(error: BaseException) -> str:
 
 
 def told(error: BaseException, longest: int = 200) -> str:
-    """Its class and its text, as Python prints them."""
-    return f"{type(error).__name__}: {text_of(error)[:longest]}"
+    """Its class and its text, as Python prints them; of one that a replica or a worker has sent, those of the first."""
+    text = text_of(error)
+    first = elsewhere(text)
+    if first is not None:
+        return f"{first.exception}: {first.text[:longest]} (in {first.where})"
+    return f"{type(error).__name__}: {text[:longest]}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.execute.errors import LONGEST, text_of
+from torchdevlint.runtime.execute.errors import LONGEST, text_of, told
 from torchdevlint.runtime.execute.machine import Machine
 from torchdevlint.runtime.execute.target import Region, Target, dotted, statement_at
 from torchdevlint.runtime.execute.values import Setting, tensors_in
@@ -57,29 +57,29 @@ class Observation:
 def of_error(error: BaseException, watch: Watch, setting: Setting) -> Observation:
     """Whether an exception is the device error that the finding speaks of: by the operand that is out of place."""
     target, text = watch.target, text_of(error)
-    told = f"{type(error).__name__}: {text}"
+    whole, in_short = f"{type(error).__name__}: {text}", told(error, 300)
     if type(error).__name__ == UNSUPPORTED:
         return Observation(None, f"a simulated accelerator cannot do this: {text}")
     story = story_of(error)
     raised = _rows_of(error, target)
     if story is None and _OWN_CHECK.search(text) and raised and _is_at_work(watch, raised[-1]):
-        return Observation(True, "", told)
+        return Observation(True, "", whole)
     if story is None and not is_of_places(text):
-        return Observation(None, f"on the accelerator it ends with another error than on the CPU: {told[:300]}", told)
+        return Observation(None, f"on the accelerator it ends with another error than on the CPU: {in_short}", whole)
     steps = _steps_of(error)
     operands = [] if story is None else story["operands"]
     observed = {operand["name"] or f"operand {number}": operand["device"] for number, operand in enumerate(operands, 1)}
     elsewhere = [operand for operand in operands if operand["device"] != str(setting.device)]
     if operands and not elsewhere and not is_of_places(text):
-        return Observation(None, f"the accelerator refuses it for another reason than its place: {told[:300]}", told)
+        return Observation(None, f"the accelerator refuses it for another reason than its place: {in_short}", whole)
     tainted = any(operand["marks"] & watch.tainted for operand in operands)
     if any(_is_of(operand, watch) for operand in elsewhere or operands) and not tainted:
-        return Observation(True, "", told, steps, observed)
+        return Observation(True, "", whole, steps, observed)
     if not operands and raised and _is_at_work(watch, raised[-1]):
-        return Observation(True, "", told, steps, observed)
+        return Observation(True, "", whole, steps, observed)
     where = f"line {raised[-1]}" if raised else "other code"
-    reason = f"another device error comes first, at {where}: {told[:300]}"
-    return Observation(None, reason, told, steps, observed, comes_later=True)
+    reason = f"another device error comes first, at {where}: {in_short}"
+    return Observation(None, reason, whole, steps, observed, comes_later=True)
 
 
 def _is_of(operand: dict[str, Any], watch: Watch) -> bool:

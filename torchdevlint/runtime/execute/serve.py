@@ -68,13 +68,12 @@ def begin(folder: Path) -> int:
 def warm() -> None:
     """Import torch, and what every child needs. What is imported here is not run: no device is touched."""
     import numpy  # noqa: F401
-    import torch
 
     from torchdevlint.runtime import worker  # noqa: F401
-    from torchdevlint.runtime.execute import perform  # noqa: F401
+    from torchdevlint.runtime.execute import kernel_threads, perform  # noqa: F401
     from torchdevlint.runtime.simulated import simulate
 
-    torch.set_num_threads(1)
+    kernel_threads.take_one()
     with simulate(count=0):
         pass
 
