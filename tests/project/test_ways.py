@@ -151,6 +151,12 @@ def test_each_of_several_processes_reads_the_file_to_the_first_gpu(tmp_path: Pat
         ("    trainer.net.to(args.device)\n", ["loading.py:TDL201"]),
         ("    lambda: trainer.net.cuda()\n", ["loading.py:TDL201"]),
         ("    try:\n        trainer.net.cuda()\n    except Exception:\n        pass\n", ["loading.py:TDL201"]),
+        ("    try:\n        trainer.net.cuda()\n    except Exception:\n        trainer.net.cuda(args.gpu)\n", []),
+        (
+            "    try:\n        trainer.net.cuda()\n    except OSError:\n        pass\n"
+            "    except Exception:\n        trainer.net.cuda(args.gpu)\n",
+            ["loading.py:TDL201"],
+        ),
     ],
 )
 def test_what_comes_after_the_load_surely_needs_cuda(tmp_path: Path, line: str, expected: list[str]) -> None:

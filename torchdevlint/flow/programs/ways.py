@@ -157,7 +157,8 @@ class Ways:
             arms = (self._block(scope, each) for each in (statement.body, statement.orelse))
             return self._expression(scope, statement.test) or (any(arms) if loosely else all(arms))
         if isinstance(statement, ast.Try):
-            tried = () if any(map(goes_on, statement.handlers)) else statement.body
+            caught = [each.body for each in statement.handlers if goes_on(each)]
+            tried = statement.body if all(self._block(scope, each) for each in caught) else ()
             return self._block(scope, [*tried, *statement.finalbody])
         if isinstance(statement, (*LOOPS, ast.With, ast.AsyncWith)):
             in_head = any(self._expression(scope, each) for each in heads(statement))
