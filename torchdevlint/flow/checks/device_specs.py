@@ -42,7 +42,7 @@ def _function(
     if name == "torch.device":
         index = arguments.get(1, "index")
         if index is not None and _is_negative(index[1]) and not state.tried:
-            _record(frame, node, index[0], "torch.device", ("index", frame.machine.text_of(index[0]), ""))
+            _record(frame, node, index[0], name, ("index", frame.machine.text_of(index[0]), ""))
 
 
 def _legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
@@ -125,7 +125,7 @@ def _look(
         _record(frame, call, _written(frame, node), name, ("unnumbered", machine.text_of(node), ""))
         return
     held = _spliced(frame, state, node) or [each for _, each in alternatives(value, state.conditions)]
-    problems = [_of_value(name, each) for each in held]
+    problems = [_of_value(name, each) for each in held if not _is_own_default(node, each)]
     first = problems[0] if problems else None
     if first is None or None in problems or _TAKES_ANY_STRING in machine.words or _is_handled(state, first):
         return
@@ -192,6 +192,11 @@ def lacks_number(frame: Frame, node: ast.expr, value: Value) -> bool:
     written = _written(frame, node)
     whole = isinstance(written, ast.Call) and len(written.args) == 1 and not written.keywords
     return whole and isinstance(value, Dev) and not value.number and value.device == Device(Origin.LITERAL, "cuda")
+
+
+def _is_own_default(node: ast.expr, value: Value) -> bool:
+    """Whether a name holds what was given under it, beside a default that the function brings if that is None."""
+    return isinstance(value, Dev) and value.device == Device(Origin.EXPRESSION, dotted_path(node) or "")
 
 
 def _is_negative(value: Value) -> bool:
@@ -317,17 +322,14 @@ def _is_unbound(frame: Frame, name: str) -> bool:
 def _bound_in(tree: ast.Module) -> frozenset[str] | None:
     """The names that a file binds somewhere; None if it can bind any, by a star import or at run time."""
     imported = nodes_in(tree, ast.alias)
-    if any(each.name == "*" for each in imported):
-        return None
     read = {each.id for each in nodes_in(tree, ast.Name) if isinstance(each.ctx, ast.Load)}
-    if read & {"globals", "exec", "eval", "vars", "locals"}:
+    if any(each.name == "*" for each in imported) or read & {"globals", "exec", "eval", "vars", "locals"}:
         return None
     names = {each.id for each in nodes_in(tree, ast.Name) if not isinstance(each.ctx, ast.Load)}
     names.update((each.asname or each.name).partition(".")[0] for each in imported)
     names.update(each.arg for each in nodes_in(tree, ast.arg))
-    names.update(each.name for each in nodes_in(tree, ast.FunctionDef))
-    names.update(each.name for each in nodes_in(tree, ast.AsyncFunctionDef))
-    names.update(each.name for each in nodes_in(tree, ast.ClassDef))
+    for kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
+        names.update(each.name for each in nodes_in(tree, kind))  # type: ignore[attr-defined]
     return frozenset(names)
 
 

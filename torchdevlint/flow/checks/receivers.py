@@ -16,12 +16,16 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Tensor, Unknown, Value
 from torchdevlint.model import Span
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
 Evidence = tuple[tuple[str, Span], ...]
 _IN_PLACE_CONTAINER = frozenset(
     "x y edge_index edge_attr batch pos num_graphs num_nodes input_ids attention_mask ndata edata".split()
 )
+
+_CALLED_DATA = regex(r"(?:\w+_)?(?:batch|inputs|samples?|features|targets|labels|tensors)(?:_dict)?")
+"""Names of dicts that hold tensors: a second witness, beside a loop that does nothing but move each value."""
 
 
 def tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | None:
@@ -45,7 +49,7 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | No
     if evidence is None:
         evidence = _shown(frame, node, shown_by(frame, node, state))
     if evidence is None and isinstance(node, ast.Name):
-        evidence = _element_of_batch(frame, node, state)
+        evidence = _element_of_batch(frame, node, state) or _value_of_batch(frame, node)
     return evidence if evidence is not None else _shown(frame, node, moved_beside(frame, node))
 
 
@@ -84,6 +88,24 @@ def loop_through_batch(frame: Frame, node: ast.expr, state: State) -> ast.For | 
         if isinstance(target, ast.Name) and target.id == node.id and is_inside(node, loop):
             reads = sum(isinstance(each, ast.Name) and each.id == node.id for each in inside(loop)) - 1
             return loop if reads == 1 and loaders.is_from_loader(frame.evaluate(loop.iter, state)) else None
+    return None
+
+
+def _value_of_batch(frame: Frame, node: ast.Name) -> Evidence | None:
+    """``for k, v in batch.items(): v.to(d)``: the loop is there to move what a dict holds that is called data."""
+    if frame.function is None or holds_graphs(frame):
+        return None
+    for loop in nodes_in(frame.function, ast.For):
+        source = loop.iter.func if isinstance(loop.iter, ast.Call) and not loop.iter.args else None
+        if not isinstance(source, ast.Attribute) or source.attr not in ("items", "values"):
+            continue
+        value = loop.target.elts[-1] if isinstance(loop.target, ast.Tuple) else loop.target
+        named = isinstance(source.value, ast.Name) and _CALLED_DATA.fullmatch(source.value.id)
+        if not named or not isinstance(value, ast.Name) or value.id != node.id or not is_inside(node, loop):
+            continue
+        if sum(isinstance(each, ast.Name) and each.id == node.id for each in inside(loop)) == 2:
+            text = f"`{node.id}` is each tensor of the batch `{frame.machine.text_of(source.value)}`"
+            return ((text, frame.machine.span_of(loop.target)),)
     return None
 
 
