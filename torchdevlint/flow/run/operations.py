@@ -13,7 +13,7 @@ from torchdevlint.flow.kinds.converted import asks_type
 from torchdevlint.flow.kinds.drawn import is_drawn
 from torchdevlint.flow.kinds.sizes import is_made_empty, is_mask, is_one_element
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.uses import is_read_as_vector
+from torchdevlint.flow.scope.indices import has_slices, is_moved_to_index, is_read_as_vector, keeps_dimensions
 from torchdevlint.flow.state.conditions import compatible, leave_device_open
 from torchdevlint.flow.state.devices import (
     CPU,
@@ -249,9 +249,11 @@ def _was_brought(one: Tensor, other: Tensor) -> bool:
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
     """``value[position]``: a CPU index into an accelerator tensor is right, the other way round raises."""
     scope = frame.function or frame.machine.tree
-    vector = (value.ndim == 1 and is_read_as_vector(scope, node)) or _is_unit_matrix(value)
+    brought = is_moved_to_index(scope, node)
+    vector = brought or (value.ndim == 1 and is_read_as_vector(scope, node)) or _is_unit_matrix(value)
     masked = False
-    for at, each in _index_parts(node.slice, position):
+    for at, part in _index_parts(node.slice, position):
+        each = given_tensor(part.given, at) if brought and isinstance(part, Unknown) and part.given else part
         if not isinstance(each, Tensor):
             continue
         mask = each.ndim is None and is_mask(scope, at)
@@ -281,10 +283,6 @@ def _index_parts(node: ast.expr, position: Value) -> Operands:
     return [(node, position)]
 
 
-def _has_slices(node: ast.expr) -> bool:
-    return any(isinstance(each, ast.Slice) for each in (node.elts if isinstance(node, ast.Tuple) else [node]))
-
-
 def _indexed_ndim(frame: Frame, ndim: int | None, node: ast.expr, position: Value) -> int | None:
     parts = [value for _, value in _index_parts(node, position)]
     nodes = node.elts if isinstance(node, ast.Tuple) else [node]
@@ -294,17 +292,13 @@ def _indexed_ndim(frame: Frame, ndim: int | None, node: ast.expr, position: Valu
         return ndim
     if ndim is None or ndim < 0 or len(parts) != len(nodes):
         return AT_LEAST_1 if slices or added else None
-    taken = [each for at, each in zip(nodes, parts, strict=True) if not _keeps_dimensions(at)]
+    taken = [each for at, each in zip(nodes, parts, strict=True) if not keeps_dimensions(at)]
     if all(is_number(each) for each in taken):
         return max(ndim - len(taken), 0) + added
     if slices or added or any(isinstance(each, Tensor) and each.ndim and each.ndim > 0 for each in taken):
         return AT_LEAST_1
     one_each = isinstance(node, ast.Tuple) or isinstance(taken[0], Tensor) or _is_given_to_forward(frame, taken[0])
     return AT_LEAST_1 if one_each and ndim > len(taken) else None
-
-
-def _keeps_dimensions(index: ast.expr) -> bool:
-    return isinstance(index, ast.Slice) or (isinstance(index, ast.Constant) and index.value in (None, Ellipsis))
 
 
 def _is_given_to_forward(frame: Frame, value: Value) -> bool:
@@ -331,7 +325,7 @@ def assign_index(
             if isinstance(each, Tensor) and each.device.origin in (Origin.MODEL, Origin.ARGUMENT):
                 frame.machine.emit(Marked(frame, state, target, base, at, each))
     named = on_cpu(base.device) or base.device.origin is Origin.LITERAL
-    if isinstance(value, Unknown) and value.given is not None and (indexed or _has_slices(target.slice)):
+    if isinstance(value, Unknown) and value.given is not None and (indexed or has_slices(target.slice)):
         value = given_tensor(value.given, value_node)  # what fills several places of a tensor is no number
     if named and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
         frame.machine.emit(Filled(frame, state, target, base, value_node, value))

@@ -160,41 +160,12 @@ def _compare(node: ast.Compare, use: Callable[[ast.expr | None], Uses | None]) -
             entry.dtypes.append(node.comparators[0])
 
 
-def is_read_as_vector(function: Scope | None, node: ast.Subscript) -> bool:
-    """Whether the result gets dimensions behind its first: ``table[t][:, None]``, ``sqrt(table[t])[:, None]``.
-
-    What is read from a vector has a first dimension only if its index has one.
-    """
-    return function is not None and node in _read_as_vectors(function)
-
-
-@once_a_node
-def _read_as_vectors(function: Scope) -> frozenset[ast.Subscript]:
-    grown = (each.value for each in nodes_in(function, ast.Subscript) if _adds_behind_first(each.slice))
-    read = (_read_first(each) for each in grown)
-    return frozenset(each for each in read if each is not None)
-
-
-def _adds_behind_first(index: ast.expr) -> bool:
-    if not isinstance(index, ast.Tuple) or len(index.elts) < 2 or not isinstance(index.elts[0], ast.Slice):
-        return False
-    return all(isinstance(each, ast.Constant) and each.value is None for each in index.elts[1:])
-
-
 def grows(index: ast.expr) -> bool:
     """Whether an index adds a dimension and takes none away: ``t[:, None]``, ``t[None, :]``, ``t[..., None]``."""
     parts = index.elts if isinstance(index, ast.Tuple) else []
     constants = [each.value for each in parts if isinstance(each, ast.Constant)]
     whole = all(isinstance(each, (ast.Slice, ast.Constant)) for each in parts)
     return whole and None in constants and all(each is None or each is Ellipsis for each in constants)
-
-
-def _read_first(node: ast.expr) -> ast.Subscript | None:
-    """The subscript at the beginning of a chain of methods, or inside of one function."""
-    while isinstance(node, ast.Call):
-        inside = node.args[0] if node.args and isinstance(node.args[0], ast.Subscript) else None
-        node = inside or (node.func.value if isinstance(node.func, ast.Attribute) else node.func)
-    return node if isinstance(node, ast.Subscript) else None
 
 
 @once_a_node
