@@ -1,7 +1,7 @@
 """Objects that move themselves: a ``to`` of their own that moves some attributes and forgets one.
 
 ``self.adj = self.adj.to(device)`` in the class's own ``to`` or ``cuda`` says what is meant to move. What ``__init__``
-makes besides, and meets these in a method, stays on the CPU.
+makes besides, or a method makes, and meets these, stays on the CPU.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _note_operands(event: Operated) -> None:
         return
     for (at, _), (other_at, other) in permutations(event.operands, 2):
         names = set(_attributes(at))
-        if not names or not names <= moved.keys() or not _is_forgotten(owner, other_at, other):
+        if not names or not names <= moved.keys() or not _stays(frame, owner, other_at, other):
             continue
         move = moved[min(names)]
         step = Step("moved by the object itself", move)
@@ -57,10 +57,14 @@ def _is_before_the_move(frame: Frame, owner: ClassInfo) -> bool:
     return name in ("__init__", "cpu", *_MOVERS) or is_part_of_init(frame.machine, owner, name)
 
 
-def _is_forgotten(owner: ClassInfo, node: ast.expr, value: Value) -> bool:
-    """Whether an operand is a new tensor that ``__init__`` keeps, and that no other method writes or moves."""
+def _stays(frame: Frame, owner: ClassInfo, node: ast.expr, value: Value) -> bool:
+    """Whether an operand is a new tensor of the method, or one that ``__init__`` keeps and nothing writes or moves."""
     names = list(_attributes(node))
-    if not isinstance(value, Tensor) or value.device != DEFAULT or not value.creations or len(names) != 1:
+    if not isinstance(value, Tensor) or value.device != DEFAULT or not value.creations:
+        return False
+    if not names and all(site.scope == frame.scope for site in value.creations):
+        return True
+    if len(names) != 1:
         return False
     if any(site.where != "init" and not site.scope.endswith("__init__") for site in value.creations):
         return False
