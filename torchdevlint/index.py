@@ -14,6 +14,9 @@ CHECKS = {
     "asked_places": {
         "EVENTS": "FunctionCalled LayerCalled MethodCalled",
     },
+    "backward_sums": {
+        "EVENTS": "Augmented",
+    },
     "checkpoints": {
         "EVENTS": "FunctionReturned LibraryCalled ModuleMethodCalled",
         "FUNCTIONS": (

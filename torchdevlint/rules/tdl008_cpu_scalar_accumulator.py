@@ -2,9 +2,9 @@
 
 ## What it does
 Finds three ways in which a scalar stays on the CPU: a sum that begins as `torch.tensor(0.0)` or `torch.zeros(1)` and
-is added to in place (`total += loss`), where the losses are on an accelerator; a constant that is stacked with tensors
-of an accelerator (`torch.stack([loss, torch.tensor(0.0)])`); and `torch.tensor([a, b])` of scalars that are on an
-accelerator, whose result meets tensors there. The report starts where the scalar is made.
+is added to in place (`total += loss`), where the losses are on an accelerator, or go `.backward()`; a constant that is
+stacked with tensors of an accelerator (`torch.stack([loss, torch.tensor(0.0)])`); and `torch.tensor([a, b])` of scalars
+that are on an accelerator, whose result meets tensors there. The report starts where the scalar is made.
 
 ## Why is this bad?
 A 0-dim tensor of the CPU may be an input of an operation on an accelerator, but not its output, and it is nothing that
@@ -45,9 +45,9 @@ the function gets one tensor, and else unsafe. The number `0.0` is left to the a
 then where nothing is added. A list of scalars has no fix.
 
 ## What it cannot see
-Losses whose device is not known, such as those that functions of other files give. It is silent for `total = total +
-loss`, for `.item()`, for sums of tensors of the CPU, and for a list of scalars that is only read. A sum that is an
-attribute of a Module is a matter of TDL101.
+Other losses whose device is not known, such as those that functions of other files give. It is silent for `total =
+total + loss`, for `.item()`, for sums of tensors of the CPU, and for a list of scalars that is only read. A sum that is
+an attribute of a Module is a matter of TDL101.
 
 ## References
 - [CUDA semantics](https://docs.pytorch.org/docs/stable/notes/cuda.html)
