@@ -8,6 +8,7 @@ Where a model is made in another function, may be given to something that moves 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from torchdevlint.flow.checks.left_in_place import optimized_at_once, stays
 from torchdevlint.flow.checks.own_tensors import has_parameters, meets_own
@@ -15,16 +16,22 @@ from torchdevlint.flow.events import LayerCalled, MethodCalled, Mixed, ModuleCal
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run.modules import where_made
+from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import Scope, asked_in, bindings_in
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
-from torchdevlint.flow.state.values import AT_LEAST_1, Library, Obj, Ref, Step, Tensor, Unknown, Value
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.flow.state.values import AT_LEAST_1, Choice, Library, Obj, Ref, Step, Tensor, Unknown, Value
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+
+_PLACES = frozenset({"is_cuda", "parameters", "device"})
+"""What tells where a tensor or a Module is."""
 
 
 def _note_call(event: ModuleCalled) -> None:
@@ -42,13 +49,64 @@ def _note_call(event: ModuleCalled) -> None:
     operands = [each for pair in event.arguments.pairs for each in tensor_operands(*pair)]
     if isinstance(module, Library) and module.name.startswith("torch."):
         operands = [(at, _as_taken(at, value)) for at, value in operands]
-    moved = [each for each in operands if is_there(each[1]) and not _is_where_parameters_are(frame, each[1])]
+    operands = [each for each in operands if is_there(each[1])] + _moved_by_switch(frame, operands, state)
+    moved = [each for each in operands if not _follows_parameters(frame, each[1])]
     own = has_parameters(module) or _is_optimized(frame, path) or (isinstance(module, Obj) and meets_own(frame, module))
     if not moved or not own:
         return
     if not at_once and not stays(frame, path):
         return
     meet(frame, state, node, node.func, where_made(module), moved[0])
+
+
+def _moved_by_switch(frame: Frame, operands: Operands, state: State) -> Operands:
+    """What is moved where a switch of the program says so, as that: ``if args.cuda: x = x.cuda()``."""
+    choices = [(at, value) for at, value in operands if isinstance(value, Choice)]
+    arms = [(at, each) for at, value in choices for _, each in alternatives(value, state.conditions)]
+    return [(at, each) for at, each in arms if was_moved(each) and all(map(_is_switch(frame), _tests_of(frame, each)))]
+
+
+def _is_switch(frame: Frame) -> Callable[[ast.expr], bool]:
+    tree = frame.machine.tree
+    return lambda test: outcome_without(tree, test) is not None and not _is_never_on(frame, test)
+
+
+def _is_never_on(frame: Frame, test: ast.expr) -> bool:
+    """Whether it is an attribute that the class only ever switches off."""
+    bound = _bound_in_class(frame, test)
+    return bool(bound) and all(isinstance(each, ast.Constant) and not each.value for each in bound)
+
+
+def _tests_of(frame: Frame, value: Value) -> list[ast.expr]:
+    """The tests around the last step of a value, in its function."""
+    if not isinstance(value, Tensor) or not value.steps:
+        return []
+    moved, scope = value.steps[-1].node, frame.function or frame.machine.tree
+    branches: list[ast.If | ast.IfExp] = [*nodes_in(scope, ast.If), *nodes_in(scope, ast.IfExp)]
+    return [each.test for each in branches if is_inside(moved, each) and not is_inside(moved, each.test)]
+
+
+def _is_where_it_was_asked(frame: Frame, value: Value) -> bool:
+    """Whether it was moved if a Module or tensor is on an accelerator: ``if next(net.parameters()).is_cuda: ...``."""
+    return any(_asks_for_place(frame, each) for each in _tests_of(frame, value))
+
+
+def _asks_for_place(frame: Frame, test: ast.expr) -> bool:
+    methods = frame.owner.methods if frame.owner is not None else {}
+    asking = [test, *_bound_in_class(frame, test), *(methods[each] for each in _read_of_self(test) if each in methods)]
+    return any(isinstance(each, ast.Attribute) and each.attr in _PLACES for one in asking for each in inside(one))
+
+
+def _bound_in_class(frame: Frame, test: ast.expr) -> list[ast.expr]:
+    """What the class binds the attributes to that a test reads, such as ``self.on_gpu``."""
+    bound = [values_by_path(info.node) for info in frame.owner.mro] if frame.owner is not None else []
+    return [each for name in _read_of_self(test) for one in bound for each in one.get(f"self.{name}", ())]
+
+
+def _read_of_self(test: ast.expr) -> list[str]:
+    """The attributes of the object that a test reads: `place` in ``self.place.type == "cuda"``."""
+    read = (dotted_path(each) or "" for each in inside(test) if isinstance(each, ast.Attribute))
+    return [path.removeprefix("self.") for path in read if path.startswith("self.") and path.count(".") == 1]
 
 
 def _as_taken(node: ast.expr, value: Value) -> Value:
@@ -74,7 +132,7 @@ def _note_method(event: MethodCalled) -> None:
     given = zip(positional_names(found[1])[1:], event.arguments.positional, strict=False)
     by_name = [*given, *event.arguments.keywords.items()]
     moved = [each for name, pair in by_name if name in fed for each in tensor_operands(*pair) if was_moved(each[1])]
-    if moved and not _is_where_parameters_are(frame, moved[0][1]):
+    if moved and not _follows_parameters(frame, moved[0][1]):
         meet(frame, state, node, node.func.value, where_made(module), moved[0])
 
 
@@ -82,6 +140,10 @@ def _is_optimized(frame: Frame, path: str) -> bool:
     """Whether it is an attribute whose parameters the constructor gives to an optimizer, so that it has some."""
     root, _, name = path.partition(".")
     return root == "self" and frame.owner is not None and name in optimized_at_once(frame.owner.node)
+
+
+def _follows_parameters(frame: Frame, value: Value) -> bool:
+    return _is_where_parameters_are(frame, value) or _is_where_it_was_asked(frame, value)
 
 
 def _is_where_parameters_are(frame: Frame, value: Value) -> bool:
@@ -118,7 +180,7 @@ def _note_unknown(event: LayerCalled) -> None:
     path, machine = dotted_path(event.layer) or "", frame.machine
     if not path or state.guarded or machine.default_changed or frame.context == "forward" or moves_batches(frame):
         return
-    moved = [each for each in event.operands if was_moved(each[1])]
+    moved = [each for each in event.operands if was_moved(each[1])] + _moved_by_switch(frame, event.operands, state)
     if not moved or not stays(frame, path):
         return
     copied, twin, ready = _copied(frame, path), _made_like(frame, path), _made_ready(frame, path)
