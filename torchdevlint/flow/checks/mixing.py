@@ -15,7 +15,7 @@ from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds.sizes import is_one_element
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.devices import LOADER, Origin, on_cpu
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.values import Site, Tensor
 from torchdevlint.flow.vouch.devices import Meeting
 
@@ -112,7 +112,7 @@ def _creation(frame: Frame, site: Site) -> Creation:
         site.function,
         machine.text_of(site.node),
         machine.span_of(site.node),
-        site.where,
+        "function" if attribute is None and _is_made_for_plain_object(machine, site) else site.where,
         site.scope,
         site.random,
         site.drawn,
@@ -120,6 +120,13 @@ def _creation(frame: Frame, site: Site) -> Creation:
         whole,
         kept_by(machine, attribute, site) if attribute is not None else None,
     )
+
+
+def _is_made_for_plain_object(machine: Machine, site: Site) -> bool:
+    """Whether what was made while a Module is constructed was made in a method of what is no Module."""
+    name = site.scope.rpartition(".")[0]
+    plain = any(each.name == name and not each.is_module for each in machine.classes.values())
+    return site.where == "init" and plain
 
 
 def _operand(frame: Frame, node: ast.expr, value: Tensor) -> Operand:

@@ -272,7 +272,7 @@ def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Va
     if isinstance(value, Choice):
         return distribute(value, lambda each: keep(frame, receiver, target, each))
     if frame.entry.kind != "init":
-        cached = isinstance(value, Tensor) and switches_mode(frame)
+        cached = isinstance(value, Tensor) and (frame.context == "init" or switches_mode(frame))
         return built_of_own(frame, receiver.info, target, value) if cached else value  # type: ignore[arg-type]
     if isinstance(value, Unknown):
         value = as_used(receiver.info, target, value)
