@@ -65,8 +65,9 @@ runs or names; and one of many: where the file names CUDA in five places at leas
 that it chooses, a change of this line alone helps nobody; so it is in an application of that kind where all is on the
 current GPU. Where programs may be on another GPU (`--gpu 1`), it is so if each that comes to the place names CUDA in
 five places at least and in more than two for each device that it chooses. And beside the device of a tensor
-(`x.device`) it is advice where neither the file nor what leads to the place chooses a device: all tensors are on the
-current GPU then. What an application shows of itself is listed under [what is advice](../advice.md).
+(`x.device`) it is advice where neither the file nor what leads to the place chooses a device, or where each function
+that leads there sends something to CUDA itself: all tensors are on the current GPU then. What an application shows of
+itself is listed under [what is advice](../advice.md).
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current

@@ -40,7 +40,7 @@ from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, 
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.modules import ModuleFile, ModuleText
-from torchdevlint.project.packaging import is_application
+from torchdevlint.project.packaging import has_users, is_application
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
@@ -168,6 +168,11 @@ class Application:
     def is_one(self) -> bool:
         """Whether nothing installs it, and it is run, or run by what imports it."""
         return self._project is not None and is_application(self._project) and self.is_run
+
+    @cached_property
+    def has_no_users(self) -> bool:
+        """Whether nobody uses the project but by its own programs."""
+        return self._project is not None and not has_users(self._project)
 
     @cached_property
     def is_run(self) -> bool:

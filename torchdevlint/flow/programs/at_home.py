@@ -23,31 +23,25 @@ from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.programs.application import Application, has_part_in
 from torchdevlint.flow.programs.callers import Callers
-from torchdevlint.flow.programs.cuda_habit import named_in
-from torchdevlint.flow.programs.cuda_libraries import imports_cuda_library
 from torchdevlint.flow.programs.dead_lines import DeadLines
-from torchdevlint.flow.programs.demands import Demands
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.given_paths import is_written_by_this_run, ways_of_writing
-from torchdevlint.flow.programs.gpu_choice import gpu_choice
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
+from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_results import is_moved_where_called, is_never_read_again
-from torchdevlint.flow.programs.needing_cuda import NeedingCuda
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.asserted import asserts_cuda
-from torchdevlint.flow.scope.cuda_literals import Scope, is_of_tensor, names_cuda_alone, sets_current_gpu
+from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
-from torchdevlint.project.modules import ModuleFile
-from torchdevlint.project.packaging import has_users
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
@@ -60,7 +54,7 @@ class Home:
         self._project = project
         self._callers = callers
         self._application = application
-        self._leading_to = LeadingTo(tree, callers)
+        self._leading_to = LeadingTo(tree, project, callers)
 
     def graded(self, fact: Fact) -> Fact:
         """The fact with what the programs that come to it say of how bad it is."""
@@ -72,18 +66,19 @@ class Home:
 
     def _hurts_nobody(self, fact: Fact) -> bool:
         assert self._project is not None
-        if isinstance(fact, _OF_MACHINES) and self._is_of_what_demands_cuda(fact):
+        if isinstance(fact, _OF_MACHINES) and self._machines.demand_cuda(fact):
             return not is_of_ranks(fact)
         if (isinstance(fact, DiscardedMove) and fact.named) or fact.is_met_anywhere:
-            return self._has_no_users
+            return self._application.has_no_users
         is_theory = fact.is_theory and self._application.is_of_several
-        if self._has_no_users and (is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))):
+        is_apart = is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))
+        if self._application.has_no_users and is_apart:
             return True
-        if isinstance(fact, IgnoresGivenDevice) and is_of_tensor(fact.given) and self._nobody_chooses(fact.at):
+        if self._machines.are_where_tensors_are(fact):
             return True
         if not (self._is_seen or self._stands_alone):
             return self._is_of_tensors_of_the_cpu(fact)
-        if isinstance(fact, _OF_MACHINES) and self._is_of_cuda_libraries(fact):
+        if isinstance(fact, _OF_MACHINES) and self._machines.import_cuda_libraries(fact):
             return not is_of_ranks(fact)
         judged = _HURTS_NOBODY.get(type(fact), Home._is_of_tensors_of_the_cpu)
         return judged(self, fact)
@@ -91,35 +86,36 @@ class Home:
     def _load_hurts_nobody(self, fact: CheckpointLoad) -> bool:
         if self._stands_alone and self._application.is_of_several and self._is_written_on_the_cpu(fact.at):
             return True
-        return not is_of_ranks(fact) and (self._is_read_at_home(fact.at) or self._is_for_cuda)
+        return not is_of_ranks(fact) and (self._is_read_at_home(fact.at) or self._machines.are_for_cuda)
 
     def _is_read_apart(self, fact: CheckpointLoad) -> bool:
         if fact.of_data or fact.brought_back:
             return self._application.is_of_several or self._stands_alone
         load, _, _, files = self._leading_to(fact.at)
-        return self._application.is_of_several and is_read_apart(fact, load, self._own(), files, self._project)
+        return self._application.is_of_several and is_read_apart(fact, load, self._leading_to.own, files, self._project)
 
     def _is_written_on_the_cpu(self, at: Span) -> bool:
         """Whether the file of a load saves what is read there, and neither it nor what it imports names an accelerator.
 
         Where such a program reads what others have saved, they may be written for CUDA.
         """
-        own, load = self._own(), self._leading_to(at)[0]
+        own, load = self._leading_to.own, self._leading_to(at)[0]
         if own is None or self._project is None or not isinstance(load, ast.Call):
             return False
         written = is_written_in(own.path, self._tree, load, Scope(own, self._project))
         return written and self._application.is_of_cpu
 
     def _literal_hurts_nobody(self, fact: IgnoresGivenDevice) -> bool:
-        if self._is_file_for_cuda or self._is_for_cuda or asserts_cuda(self._tree, fact.at.row):
+        if self._machines.is_file_for_cuda or self._machines.are_for_cuda or asserts_cuda(self._tree, fact.at.row):
             return True
         asked = fact.kind == "question" and self._application.leading.is_current_gpu
-        is_there = asked or is_built_on_cuda(self._tree, self._project, fact.at.row) or self._is_current_gpu_at(fact.at)
-        return is_there or self._needs_cuda_at(fact.at)
+        if asked or is_built_on_cuda(self._tree, self._project, fact.at.row):
+            return True
+        return self._machines.are_on_current_gpu(fact) or self._machines.need_cuda(fact.at)
 
     def _number_hurts_nobody(self, fact: DeviceNumber) -> bool:
         """The number of a tensor's GPU is no device on the CPU alone, where an application for CUDA never is."""
-        return self._is_file_for_cuda or self._application.is_for_cuda or self._needs_cuda_at(fact.at)
+        return self._machines.is_file_for_cuda or self._application.is_for_cuda or self._machines.need_cuda(fact.at)
 
     def _rank_hurts_nobody(self, fact: RankMismatch) -> bool:
         return fact.kind == "global" and self._application.meets_on_one_machine
@@ -130,34 +126,8 @@ class Home:
 
     def _is_of_test(self, at: Span) -> bool:
         """Whether a place is in a class that a test has for itself, on the CPU."""
-        own = self._own()
+        own = self._leading_to.own
         return own is not None and is_of_test_on_cpu(self._tree, own.source.lines, at.row)
-
-    def _is_of_what_demands_cuda(self, fact: Fact) -> bool:
-        """Whether each program that comes to a place demands CUDA elsewhere, or whoever uses the code there does."""
-        assert self._project is not None
-        own = self._own()
-        is_literal = isinstance(fact, IgnoresGivenDevice)
-        if own is None or not self._has_no_users or not self._application.is_of_several:
-            return False
-        throughout = is_literal and not self._application.choice.is_current_gpu
-        programs = self._leading_to(fact.at)[2] or self._application.importing_programs
-        return self._demands.are_made(own, fact.at.row, programs, not is_literal, throughout)
-
-    @cached_property
-    def _demands(self) -> Demands:
-        assert self._project is not None
-        return Demands(self._project)
-
-    @property
-    def _is_for_cuda(self) -> bool:
-        """Whether the application is for CUDA by habit, and all is on the current GPU."""
-        return self._application.is_for_cuda and self._application.choice.is_current_gpu
-
-    @property
-    def _is_file_for_cuda(self) -> bool:
-        """Whether hardly anything in the file chooses a device: a finding is one of many places, which go together."""
-        return named_in([self._tree]).is_for_cuda
 
     def _is_of_tensors_of_the_cpu(self, fact: Fact) -> bool:
         """Whether code that does not speak of devices reads, or mixes with its own, an argument that nobody places."""
@@ -175,106 +145,37 @@ class Home:
         """Whether a tensor is made while objects are built, or meets what is on the device of an object of the CPU."""
         if fact.creations and all(map(self._is_made_when_built, fact.creations)):
             return True
-        own, place = self._own(), fact.other.device.strip("`")
+        own, place = self._leading_to.own, fact.other.device.strip("`")
         return own is not None and self._project is not None and is_built_on_cpu(own, self._project, fact.at.row, place)
 
     def _is_made_when_built(self, made: Creation) -> bool:
         """Whether a tensor is made where all is on the CPU still, since constructors alone come there."""
-        own = None if made.span.file else self._own()
+        own = None if made.span.file else self._leading_to.own
         return own is not None and self._project is not None and is_run_when_built(own, self._project, made.span.row)
 
     @cached_property
     def _may_be_run_by_name(self) -> bool:
         """Whether it is of an application, with programs that come to some of its files by names which are texts."""
         assert self._project is not None
-        if not self._has_no_users or not self._application.is_of_several:
+        if not self._application.has_no_users or not self._application.is_of_several:
             return False
         return any(self._project.saying((word,)) for word in LOADED_BY_NAME)
 
     @cached_property
     def _is_seen(self) -> bool:
         """Whether all programs that come to the file are there, since it has no users elsewhere."""
-        return self._application.is_run and self._has_no_users
-
-    @cached_property
-    def _has_no_users(self) -> bool:
-        """Whether nobody uses the project but by its own programs."""
-        return self._project is not None and not has_users(self._project)
-
-    def _nobody_chooses(self, at: Span) -> bool:
-        """Whether neither a file nor those that lead to a place of it choose a device, nor what such a program imports.
-
-        Then tensors are nowhere but on the current GPU. Where no program is seen to lead there, what is imported may
-        choose for other places.
-        """
-        _, _, programs, files = self._leading_to(at)
-        own = self._own()
-        if own is None or not self._has_no_users or not self._application.is_of_several:
-            return False
-        held = [own, *files]
-        if gpu_choice(each.source.text for each in held).chooses or (programs and self._application.choice.chooses):
-            return False
-        return self._project is not None and all(names_cuda_alone(each, self._project) for each in held)
-
-    def _is_of_cuda_libraries(self, fact: Fact) -> bool:
-        """Whether the file, or each program that comes to a place of it, imports what is for CUDA alone.
-
-        All has to be on the current GPU, unless the number of any GPU will do.
-        """
-        assert self._project is not None
-        own, programs = self._own(), self._leading_to(fact.at)[2]
-        files = [own] if own is not None and imports_cuda_library(own, self._project) else programs
-        if not files or not all(imports_cuda_library(each, self._project) for each in files):
-            return False
-        # reads the text of every file of the application
-        return isinstance(fact, DeviceNumber) or self._application.choice.is_current_gpu
-
-    def _is_current_gpu_at(self, at: Span) -> bool:
-        """Whether each program that comes to a place says first which GPU is the current one."""
-        place, names, programs, _ = self._leading_to(at)
-        return bool(programs) and all(self._choosing_gpu.are_all_so(each, names, place) for each in programs)
+        return self._application.is_run and self._application.has_no_users
 
     def _ends_before(self, at: Span) -> bool:
         """Whether each program that comes to a place ends in an error before it or right after, on every machine."""
         if not (self._is_seen or self._stands_alone):
             return False
-        return self._is_so_at(at, self._ending)
-
-    def _is_so_at(self, at: Span, ways: Ways) -> bool:
-        """Whether something happens in the function that holds a place, or in each program that comes there."""
-        place, names, programs, _ = self._leading_to(at)
-        if place is not None and self._is_so_within(ways, place):
-            return True
-        return bool(programs) and all(ways.are_all_so(each, names, place) for each in programs)
+        return self._leading_to.is_so(at, self._ending)
 
     @cached_property
     def _ending(self) -> Ways:
         assert self._project is not None
         return Ways(self._project, ends_in_error, after=True)
-
-    @cached_property
-    def _choosing_gpu(self) -> Ways:
-        assert self._project is not None
-        return Ways(self._project, sets_current_gpu)
-
-    def _needs_cuda_at(self, at: Span) -> bool:
-        """Whether each program that comes to a place needs CUDA for it, and all is on the current GPU.
-
-        Where one of them chooses, the literal device is what keeps it from the others; where none names anything but
-        CUDA, all are for CUDA, be the ways to the place understood or not.
-        """
-        assert self._project is not None
-        place, names, programs, files = self._leading_to(at)
-        said = gpu_choice(each.source.text for each in files)
-        if said.chooses:
-            asked = not said.by_option and self._application.choice.is_current_gpu
-            return asked and self._is_so_at(at, self._needing.asking)
-        if not programs or said.offers:
-            return False
-        if said.cuda and said.is_current_gpu and all(names_cuda_alone(each, self._project) for each in files):
-            return True
-        is_current = self._application.choice.is_current_gpu
-        return is_current and all(self._needing.beside.are_all_so(each, names, place) for each in programs)
 
     def _is_read_at_home(self, at: Span) -> bool:
         """Whether each program that comes to a load needs CUDA for it, or has written the file before.
@@ -285,37 +186,29 @@ class Home:
         place, names, programs, _ = self._leading_to(at)
         if self._project.path.endswith(NOTEBOOK) and not self._application.leading.chooses:
             return True
-        own = self._own()
+        own = self._leading_to.own
         if not isinstance(place, ast.Call) or own is None:
             return False
         chooses = self._application.leading.chooses
-        if self._is_so_within(self._needing.before if chooses else self._needing.beside, place):
+        needing = self._machines.needing
+        if self._leading_to.is_so_within(needing.before if chooses else needing.beside, place):
             return True
         writes = ways_of_writing(own, self._project, place)
         if is_written_by_this_run(own, self._project, place) or writes.is_so_within(own, place):
             return True
         return bool(programs) and all(
-            self._needing.of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)
+            needing.of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)
             for each in programs
         )
 
-    def _is_so_within(self, ways: Ways, place: ast.AST) -> bool:
-        own = self._own()
-        return own is not None and ways.is_so_within(own, place)
-
-    def _own(self) -> ModuleFile | None:
-        assert self._project is not None
-        own = self._project.library.get(self._project.path)
-        return None if own is None else ModuleFile(own.path, own.source, self._tree)
-
     def _is_dead(self, line: int) -> bool:
         """Whether a line is in what no program of a project without other users comes to."""
-        return self._has_no_users and self._dead_lines.hold(line, is_seen=self._is_seen)
+        return self._application.has_no_users and self._dead_lines.hold(line, is_seen=self._is_seen)
 
     @cached_property
     def _dead_lines(self) -> DeadLines:
         assert self._project is not None
-        return DeadLines(self._own(), self._project, self._callers, self._application)
+        return DeadLines(self._leading_to.own, self._project, self._callers, self._application)
 
     @cached_property
     def _is_left_over(self) -> bool:
@@ -323,14 +216,14 @@ class Home:
         return is_left_over(self._tree, self._project, self._callers, self._application)
 
     @cached_property
-    def _needing(self) -> NeedingCuda:
+    def _machines(self) -> Machines:
         assert self._project is not None
-        return NeedingCuda(self._project)
+        return Machines(self._tree, self._project, self._callers, self._application, self._leading_to)
 
     @cached_property
     def _stands_alone(self) -> bool:
         """Whether it is a program of a project that nobody else uses, of which nobody imports anything."""
-        if not self._has_no_users or self._project is None or self._callers.importers():
+        if not self._application.has_no_users or self._project is None or self._callers.importers():
             return False
         return is_program(self._tree) or self._project.path.endswith(NOTEBOOK)
 
@@ -338,12 +231,12 @@ class Home:
 _HURTS_NOBODY: dict[type[Fact], Callable[[Home, Any], bool]] = {
     CheckpointLoad: Home._load_hurts_nobody,
     DeviceNumber: Home._number_hurts_nobody,
-    MaybeCpuDevice: lambda home, fact: home._is_so_at(fact.at, home._needing.asking),
+    MaybeCpuDevice: lambda home, fact: home._leading_to.is_so(fact.at, home._machines.needing.asking),
     DiscardedMove: Home._lost_move_hurts_nobody,
     IgnoresGivenDevice: Home._literal_hurts_nobody,
     RankMismatch: Home._rank_hurts_nobody,
     ReadOnHost: lambda home, fact: fact.as_given or home._is_of_tensors_of_the_cpu(fact),
-    WrappedStateDict: lambda home, fact: is_read_by_nobody(fact, home._own(), home._project),
+    WrappedStateDict: lambda home, fact: is_read_by_nobody(fact, home._leading_to.own, home._project),
 }
 """What is asked of facts of these kinds, where all programs that come to a place are seen."""
 _OF_MACHINES = (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)

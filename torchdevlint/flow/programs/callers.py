@@ -239,6 +239,10 @@ class Callers:
         library = self._asking().library
         return [module for each in files if (module := library.get(each.path)) is not None]
 
+    def is_imported(self, file: ModuleFile) -> bool:
+        """Whether another file of the project imports a file."""
+        return bool(self._importing(file.path))
+
     def entry_scripts(self) -> Iterator[ast.Module]:
         """The files that import this one, directly or not, and that nobody imports."""
         entries = (each for each in self.importers() if not self._importing(each.path))

@@ -63,19 +63,19 @@ class Demands:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._known: dict[tuple[str, str], Demanded] = {}
+        self._known: dict[tuple[str, frozenset[str]], Demanded] = {}
 
-    def of(self, program: ModuleFile, name: str = "") -> Demanded:
-        """What a program demands; with a `name`, whoever uses what is called so in a file."""
-        key = program.path, name
+    def of(self, program: ModuleFile, names: frozenset[str] = frozenset()) -> Demanded:
+        """What a program demands; with `names`, whoever uses what is called so in a file."""
+        key = program.path, names
         if key not in self._known:
-            self._known[key] = self._demanded(program, name)
+            self._known[key] = self._demanded(program, names)
         return self._known[key]
 
     def are_made(
-        self, own: ModuleFile, line: int, programs: list[ModuleFile], everywhere: bool, throughout: bool = False
+        self, own: ModuleFile, line: int, made: list[Demanded], everywhere: bool, throughout: bool = False
     ) -> bool:
-        """Whether the `programs` that come to a line of a file demand CUDA all, or whoever uses the code there does.
+        """Whether all demand CUDA that come to a line of a file, or if nothing is `made`, whoever uses the code there.
 
         What the function around the line demands counts if it is asked for `everywhere`. Where they may run on another
         GPU than the current one, they have to name CUDA `throughout`.
@@ -84,18 +84,17 @@ class Demands:
         inner = [each for outer in around for each in getattr(outer, "body", ()) if holds(each, line)]
         functions = [each for each in (*inner, *around) if isinstance(each, _FUNCTIONS)]
         apart = None if everywhere else (own.path, functions[0].lineno if functions else 0)
-        made = [self.of(each) for each in programs]
-        if not programs and around and isinstance(around[0], _DEFINITIONS) and not any(map(is_of_class, functions)):
-            made = [self.of(own, around[0].name)]
+        if not made and around and isinstance(around[0], _DEFINITIONS) and not any(map(is_of_class, functions)):
+            made = [self.of(own, frozenset({around[0].name}))]
         return bool(made) and all(each.is_made(apart) and (each.is_throughout or not throughout) for each in made)
 
-    def _demanded(self, program: ModuleFile, name: str) -> Demanded:
+    def _demanded(self, program: ModuleFile, used: frozenset[str]) -> Demanded:
         files = self._with_imported(program)
         if files is None:
             return Demanded()
-        tops = [(Scope(each, self._project), _run_by(each, each is program and not name)) for each in files]
+        tops = [(Scope(each, self._project), _run_by(each, each is program and not used)) for each in files]
         defined = [each for file in files for each in self._defined_in(file)]
-        names = {name}.union(*(_names_of(each) for _, block in tops for each in block))
+        names = set(used).union(*(_names_of(each) for _, block in tops for each in block))
         reached = [(scope, block, 0) for scope, block in tops]
         while hit := [each for each in defined if _is_named(each, names)]:
             defined = [each for each in defined if not _is_named(each, names)]

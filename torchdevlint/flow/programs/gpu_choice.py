@@ -55,7 +55,7 @@ _CONSTANT = regex(
 _AVAILABLE = regex(
     r"(?:torch\.device\(\s*)?['\"]cuda(?::0)?['\"]\s*\)?\s*if\s+torch\.cuda\.is_available\(\)\s+else\s+"
     r"(?:torch\.device\(\s*)?['\"]cpu['\"]"
-    r"|\bif\s+(?:not\s+)?torch\.cuda\.is_available\(\)\s*:"
+    r"|\bif\b[\s(]*(?:not\s+)?torch\.cuda\.is_available\(\)[\s)]*:"
 )
 """Questions whose answer is the device: CUDA wherever there is any."""
 _MOVES_IF_AVAILABLE = regex(r"\bif\s+torch\.cuda\.is_available\(\)\s*:\s*[\w.]+\s*=\s*[^\n]*\.cuda\([^\n]*")

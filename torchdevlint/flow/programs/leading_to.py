@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.leading_names import names_on_the_way
 from torchdevlint.flow.programs.places import expression_at, first_holding
+from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile, bound_by
+from torchdevlint.project.uses import Project
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Leading = tuple[ast.expr | None, frozenset[str], list[ModuleFile], list[ModuleFile]]
@@ -17,8 +20,9 @@ _Leading = tuple[ast.expr | None, frozenset[str], list[ModuleFile], list[ModuleF
 class LeadingTo:
     """What leads to the places of one file: called with one of them."""
 
-    def __init__(self, tree: ast.Module, callers: Callers) -> None:
+    def __init__(self, tree: ast.Module, project: Project | None, callers: Callers) -> None:
         self._tree = tree
+        self._project = project
         self._callers = callers
         self._led: dict[Span, _Leading] = {}
 
@@ -27,6 +31,23 @@ class LeadingTo:
         if at not in self._led:
             self._led[at] = self._found(at)
         return self._led[at]
+
+    @cached_property
+    def own(self) -> ModuleFile | None:
+        """The file itself."""
+        held = None if self._project is None else self._project.library.get(self._project.path)
+        return None if held is None else ModuleFile(held.path, held.source, self._tree)
+
+    def is_so(self, at: Span, ways: Ways) -> bool:
+        """Whether something happens in the function that holds a place, or in each program that comes there."""
+        place, names, programs, _ = self(at)
+        if place is not None and self.is_so_within(ways, place):
+            return True
+        return bool(programs) and all(ways.are_all_so(each, names, place) for each in programs)
+
+    def is_so_within(self, ways: Ways, place: ast.AST) -> bool:
+        """Whether something happens in the function that holds a place, or where its object is made."""
+        return self.own is not None and ways.is_so_within(self.own, place)
 
     def _found(self, at: Span) -> _Leading:
         place, around = expression_at(self._tree, at), first_holding(self._tree.body, at.row)

@@ -64,7 +64,7 @@ class Ways:
     def are_all_so(self, program: ModuleFile, names: frozenset[str], place: ast.AST | None) -> bool:
         """Whether it happens on each way of a program to a `place`, or by `names` to the functions that lead there."""
         self._on_the_way.clear()
-        return self._is_so(Scope(program, self._project), _top_level(program.tree), names, place)
+        return self._is_so(Scope(program, self._project), top_level(program.tree), names, place)
 
     def is_so_within(self, file: ModuleFile, place: ast.AST) -> bool:
         """Whether it happens on each way through the function that holds a `place`, or where its object is made.
@@ -86,6 +86,10 @@ class Ways:
         if is_made_before and init is not None and self._block(Scope(file, self._project, init, outer), init.body):
             return True
         return self._is_so(Scope(file, self._project, inner, outer), inner.body, frozenset(), place)
+
+    def are_so_in(self, scope: Scope, block: Sequence[ast.stmt]) -> bool:
+        """Whether it happens on each way through the code of a function, or of a top level."""
+        return self._body(scope, scope.function, block) if scope.function is not None else self._block(scope, block)
 
     def is_so_in_call(self, file: ModuleFile, call: ast.Call) -> bool:
         """Whether it happens in what a call runs, which is called by its name or as a method of an object."""
@@ -292,7 +296,7 @@ def _defined_in(tree: ast.Module) -> dict[str, ast.stmt]:
     return {each.name: each for each in tree.body if isinstance(each, _DEFINITIONS)}
 
 
-def _top_level(tree: ast.Module) -> list[ast.stmt]:
+def top_level(tree: ast.Module) -> list[ast.stmt]:
     """What the program of a file runs, one after the other."""
     return [inner for each in tree.body for inner in (each.body if is_main_guard(each) else (each,))]  # type: ignore[attr-defined]
 

@@ -23,6 +23,7 @@ _MOST_HOPS = 5
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TOLD = frozenset("self cls args opt opts options cfg config conf params hparams torch".split())
 """What holds a device that somebody has chosen, and is no tensor."""
+_WEIGHTS = frozenset({"weight", "bias"})
 _ACCELERATORS = frozenset({"gpu", "cuda"})
 
 
@@ -141,6 +142,13 @@ def is_of_tensor(place: str) -> bool:
     first, *rest = place.split(".")
     is_path = first.isidentifier() and all(map(str.isidentifier, rest))
     return is_path and rest[-1:] == ["device"] and first not in _TOLD
+
+
+def is_of_object(place: str) -> bool:
+    """The same, or of a weight (``self.conv.weight.device``), or of what a call gives."""
+    owner, _, last = place.rpartition(".")
+    is_owned = owner.endswith((")", "]")) or owner.rpartition(".")[2] in _WEIGHTS
+    return is_of_tensor(place) or (last == "device" and is_owned)
 
 
 def is_cuda(scope: Text, node: ast.expr, hops: int = _MOST_HOPS) -> bool:

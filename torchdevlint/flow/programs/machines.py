@@ -1,0 +1,152 @@
+"""On which machines the programs of an application run that come to a place: whether all need CUDA, and on which GPU.
+
+What a program chooses is theory where it cannot take the CPU's arm to its end: it sends something to CUDA by name
+without a question, asks a GPU for something, or imports what is for CUDA alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.devices import DeviceNumber
+from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
+from torchdevlint.flow.programs.application import Application
+from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.cuda_habit import named_in
+from torchdevlint.flow.programs.cuda_libraries import imports_cuda_library
+from torchdevlint.flow.programs.demands import Demanded, Demands
+from torchdevlint.flow.programs.gpu_choice import gpu_choice
+from torchdevlint.flow.programs.leading_to import LeadingTo
+from torchdevlint.flow.programs.needed_by_callers import is_needed_by_callers
+from torchdevlint.flow.programs.needing_cuda import NeedingCuda
+from torchdevlint.flow.programs.ways import Ways
+from torchdevlint.flow.scope.cuda_literals import is_of_object, is_of_tensor, names_cuda_alone, sets_current_gpu
+from torchdevlint.model import Span
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+
+
+class Machines:
+    """Where the programs of one project run, asked for the places of one of its files."""
+
+    def __init__(
+        self, tree: ast.Module, project: Project, callers: Callers, application: Application, leading_to: LeadingTo
+    ) -> None:
+        self._tree = tree
+        self._project = project
+        self._callers = callers
+        self._application = application
+        self._leading_to = leading_to
+        self.needing = NeedingCuda(project)
+        self._choosing_gpu = Ways(project, sets_current_gpu)
+        self._demands = Demands(project)
+
+    def demand_cuda(self, fact: Fact) -> bool:
+        """Whether each program that comes to a place demands CUDA elsewhere, or whoever uses the code there does."""
+        own, is_literal = self._leading_to.own, isinstance(fact, IgnoresGivenDevice)
+        if own is None or not self._are_seen:
+            return False
+        throughout = is_literal and not self._application.choice.is_current_gpu
+        ways = self._demanded_at(own, fact.at)
+        return any(self._demands.are_made(own, fact.at.row, each, not is_literal, throughout) for each in ways)
+
+    def are_where_tensors_are(self, fact: Fact) -> bool:
+        """Whether the literal of a fact is where the tensor is that it stands beside: on the current GPU.
+
+        Nobody has chosen where that is, and nobody chooses anything, or all callers need CUDA beside.
+        """
+        if not isinstance(fact, IgnoresGivenDevice) or not is_of_object(fact.given) or not self._are_seen:
+            return False
+        if is_of_tensor(fact.given) and self._choose_nothing(fact.at):
+            return True
+        place, _, _, files = self._leading_to(fact.at)
+        needed = place is not None and is_needed_by_callers(place, files, self._project)
+        return needed and self._application.choice.is_current_gpu
+
+    def import_cuda_libraries(self, fact: Fact) -> bool:
+        """Whether the file, or each program that comes to a place of it, imports what is for CUDA alone.
+
+        All has to be on the current GPU, unless the number of any GPU will do.
+        """
+        own, programs = self._leading_to.own, self._leading_to(fact.at)[2]
+        files = [own] if own is not None and imports_cuda_library(own, self._project) else programs
+        if not files or not all(imports_cuda_library(each, self._project) for each in files):
+            return False
+        # reads the text of every file of the application
+        return isinstance(fact, DeviceNumber) or self._application.choice.is_current_gpu
+
+    def are_on_current_gpu(self, fact: IgnoresGivenDevice) -> bool:
+        """Whether each program that comes to a place says first which GPU is the current one.
+
+        What is run only where CUDA was found is right as well where no program chooses by anything else.
+        """
+        place, names, programs, files = self._leading_to(fact.at)
+        if not programs:
+            return False
+        if fact.asks and is_of_object(fact.given) and self._application.choice.is_current_gpu:
+            by_option = gpu_choice(each.source.text for each in files).by_option
+            if not by_option:
+                return True
+        return all(self._choosing_gpu.are_all_so(each, names, place) for each in programs)
+
+    def need_cuda(self, at: Span) -> bool:
+        """Whether each program that comes to a place needs CUDA for it, and all is on the current GPU.
+
+        Where one of them chooses, the literal device is what keeps it from the others; where none names anything but
+        CUDA, all are for CUDA, be the ways to the place understood or not.
+        """
+        place, names, programs, files = self._leading_to(at)
+        said = gpu_choice(each.source.text for each in files)
+        if said.chooses:
+            asked = not said.by_option and self._application.choice.is_current_gpu
+            return asked and self._leading_to.is_so(at, self.needing.asking)
+        if not programs or said.offers:
+            return False
+        if said.cuda and said.is_current_gpu and all(names_cuda_alone(each, self._project) for each in files):
+            return True
+        is_current = self._application.choice.is_current_gpu
+        return is_current and all(self.needing.beside.are_all_so(each, names, place) for each in programs)
+
+    @property
+    def are_for_cuda(self) -> bool:
+        """Whether the application is for CUDA by habit, and all is on the current GPU."""
+        return self._application.is_for_cuda and self._application.choice.is_current_gpu
+
+    @property
+    def is_file_for_cuda(self) -> bool:
+        """Whether hardly anything in the file chooses a device: a finding is one of many places, which go together."""
+        return named_in([self._tree]).is_for_cuda
+
+    @property
+    def _are_seen(self) -> bool:
+        return self._application.has_no_users and self._application.is_of_several
+
+    def _demanded_at(self, own: ModuleFile, at: Span) -> Iterator[list[Demanded]]:
+        """What the programs demand that come to a place; where the names on the way lead to none, the last files do.
+
+        A trainer that nothing builds, or whose script is gone, shows what was run all the same.
+        """
+        _, names, programs, files = self._leading_to(at)
+        importing = self._application.importing_programs
+        yield [self._demands.of(each) for each in programs or importing]
+        last = [each for each in files if each.path != own.path and not self._callers.is_imported(each)]
+        if last and not programs:
+            paths = {each.path for each in last}
+            others = [self._demands.of(each) for each in importing if each.path not in paths]
+            yield [self._demands.of(each, names) for each in last] + others
+
+    def _choose_nothing(self, at: Span) -> bool:
+        """Whether neither a file nor those that lead to a place of it choose a device, nor what such a program imports.
+
+        Then tensors are nowhere but on the current GPU. Where no program is seen to lead there, what is imported may
+        choose for other places.
+        """
+        own, (_, _, programs, files) = self._leading_to.own, self._leading_to(at)
+        if own is None:
+            return False
+        held = [own, *files]
+        if gpu_choice(each.source.text for each in held).chooses or (programs and self._application.choice.chooses):
+            return False
+        return all(names_cuda_alone(each, self._project) for each in held)
