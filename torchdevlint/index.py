@@ -131,6 +131,9 @@ CHECKS = {
     "handed_along": {
         "EVENTS": "LibraryCalled UnknownCalled",
     },
+    "handed_literals": {
+        "EVENTS": "Constructed FunctionCalled UnknownCalled",
+    },
     "handed_models": {
         "EVENTS": "ModuleCalled",
     },
@@ -157,6 +160,9 @@ CHECKS = {
     },
     "lost_moves": {
         "SETTLE": "every",
+    },
+    "meant_places": {
+        "EVENTS": "Placed",
     },
     "mixing": {
         "EVENTS": "Collected Mixed",

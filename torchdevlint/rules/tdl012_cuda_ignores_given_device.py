@@ -2,15 +2,16 @@
 
 ## What it does
 Finds `.cuda()`, `.to("cuda")`, `device="cuda"`, `torch.cuda.FloatTensor` and their forms with a fixed number, where
-something in reach says which device is meant: a `device` parameter or name, `self.device`, also where only the base of
-the class tells of it (a LightningModule), `args.device`, an `Accelerator`, a device that was chosen by
-`torch.cuda.is_available()`, the tensor whose `is_cuda` was just asked, the tensor that came from an accelerator and
-goes back there, a model that the object was given, or a tensor argument or layer that the result is combined with.
-Likewise a call that leaves `device="cuda"` or a switch such as `use_cuda=True` as it is, a move that ignores the flag
-which decides the others, and a `torch.cuda.Stream()` beside moves to `self.device`.
+something in reach says which device is meant: a `device` parameter or name, `self.device`, also of the base (a
+LightningModule), `args.device`, an argument whose class has a `device`, an `Accelerator`, a device chosen by
+`torch.cuda.is_available()`, a tensor whose `is_cuda` was asked, or that came from an accelerator and goes back there, a
+model that the object was given, or a tensor argument or layer that the result is combined with. Likewise a call that
+leaves `device="cuda"` or `use_cuda=True` as it is, a move that ignores the flag which decides the others, and a
+`torch.cuda.Stream()` beside moves to `self.device`.
 
-Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a device that is told from
-outside, and a buffer as large as an argument, of its dtype, or in one foreign kernel with it.
+Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a device told from outside, a
+`device="cuda"` that is handed on, and what is made for an argument: with its dtype, as large as it and returned, or in
+one kernel with it.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere

@@ -8,19 +8,18 @@ from itertools import chain
 
 from msgspec import Struct
 
-from torchdevlint.flow.checks.same_device import choice_of, says_more
+from torchdevlint.flow.checks.same_device import choice_of, is_chosen, is_literal, says_more
 from torchdevlint.flow.kinds import known_devices
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.run.arguments import names_a_device
 from torchdevlint.flow.scope.deciding_flags import deciding_test
 from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, first_name, mentions_device
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import Device, Origin, literal, on_cpu
-from torchdevlint.flow.state.joins import alternatives, settle
+from torchdevlint.flow.state.devices import Device, Origin
+from torchdevlint.flow.state.joins import settle
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Ref, Value
+from torchdevlint.flow.state.values import Choice, Dev
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import (
     Assignment,
@@ -97,7 +96,7 @@ def _in_a_name(frame: Frame, state: State) -> Iterator[Given]:
         value = settle(held, state.conditions)
         if _FOR_SOMETHING_ELSE.search(name) or name in _on_the_cpu_by_default(frame.function):
             continue
-        if isinstance(value, Choice) and mentions_device(name) and _is_chosen([each for _, each in value.alternatives]):
+        if isinstance(value, Choice) and mentions_device(name) and is_chosen([each for _, each in value.alternatives]):
             bound = next((each for each in assignments_in(frame.function) if _binds(each, name)), None)
             if bound is not None:
                 yield Given(name, f"`{name}` is chosen here", bound.node)
@@ -132,7 +131,7 @@ def _beside(frame: Frame, state: State, scope: ast.AST) -> Iterator[Given]:
         if _FOR_SOMETHING_ELSE.search(path.rpartition(".")[2]) or _is_kept_on_cpu(frame, path):
             continue
         seen = _is_visible(frame, state, path) and not _is_bound_inside(scope, each, path)
-        if seen and not _is_literal(frame, each, state):
+        if seen and not is_literal(frame, each, state):
             yield Given(path, f"`{path}` is used beside it", each)
 
 
@@ -180,7 +179,7 @@ def _of_self(frame: Frame, state: State) -> Iterator[Given]:
             if (
                 own
                 and not _is_of_a_part(info, path)
-                and not _is_literal(frame, each, state)
+                and not is_literal(frame, each, state)
                 and not _is_kept_on_cpu(frame, path)
             ):
                 yield Given(path, "the object knows its device", each)
@@ -230,28 +229,6 @@ def _devices_in(scope: ast.AST) -> Iterator[ast.expr]:
             for part in (each.body, each.orelse) if isinstance(each, ast.IfExp) else (each,):
                 if isinstance(part, ast.Attribute) and part.attr in ("device", "_device") and dotted_path(part):
                     yield part
-
-
-def _is_literal(frame: Frame, node: ast.expr, state: State) -> bool:
-    """Whether the device that is at hand is the same literal, or the CPU; not one that branches have chosen."""
-    held = [each for _, each in alternatives(frame.evaluate(node, state)) if each != NONE]
-    if held and all(isinstance(each, Ref) and names_a_device(each) for each in held):
-        return False
-    if not held or not all(isinstance(each, Dev) for each in held):
-        return not _is_chosen(held)
-    literals = {Origin.LITERAL, Origin.DEFAULT}
-    if frame.function in frame.machine.pipeline or not isinstance(node, ast.Attribute):
-        literals.add(Origin.TOP)
-    return all(each.device.origin in literals for each in held if isinstance(each, Dev)) and not _is_chosen(held)
-
-
-def _is_chosen(values: list[Value]) -> bool:
-    """Whether the CPU is among these values, and a device that is none."""
-    texts = [value.value for value in values if isinstance(value, Const)]
-    devices = [value.device for value in values if isinstance(value, Dev)]
-    devices += [literal(text) for text in texts if isinstance(text, str)]
-    down = [on_cpu(each) for each in devices]
-    return len(devices) == len(values) and any(down) and not all(down)
 
 
 def _chosen(frame: Frame, scope: ast.AST) -> Iterator[Given]:

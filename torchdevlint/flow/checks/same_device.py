@@ -5,11 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.run.arguments import names_a_device
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import TOP, Origin, literal, on_cpu
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import NONE, Const, Dev, Library, Ref, Value
 from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in, once_a_node, own_nodes_in
 
 _MAX_HOPS = 3
@@ -159,3 +164,32 @@ def _sent(scope: ast.AST) -> Iterator[str]:
             path = dotted_path(call.func.value)
             if path is not None:
                 yield path
+
+
+def is_literal(frame: Frame, node: ast.expr, state: State) -> bool:
+    """Whether the device that is at hand is the same literal, or the CPU; not one that branches have chosen."""
+    if isinstance(node, ast.Attribute) and _is_somewhere(frame.evaluate(node.value, state)):
+        return False
+    held = [each for _, each in alternatives(frame.evaluate(node, state)) if each != NONE]
+    if held and all(isinstance(each, Ref) and names_a_device(each) for each in held):
+        return False
+    if not held or not all(isinstance(each, Dev) for each in held):
+        return not is_chosen(held)
+    literals = {Origin.LITERAL, Origin.DEFAULT}
+    if frame.function in frame.machine.pipeline or not isinstance(node, ast.Attribute):
+        literals.add(Origin.TOP)
+    return all(each.device.origin in literals for each in held if isinstance(each, Dev)) and not is_chosen(held)
+
+
+def _is_somewhere(value: Value) -> bool:
+    """Whether it is a model of which the code asks where its callers have it."""
+    return isinstance(value, Library) and value.module and value.device in (None, TOP) and value.placed is None
+
+
+def is_chosen(values: list[Value]) -> bool:
+    """Whether the CPU is among these values, and a device that is none."""
+    texts = [value.value for value in values if isinstance(value, Const)]
+    devices = [value.device for value in values if isinstance(value, Dev)]
+    devices += [literal(text) for text in texts if isinstance(text, str)]
+    down = [on_cpu(each) for each in devices]
+    return len(devices) == len(values) and any(down) and not all(down)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import given_by_default, last_name, positional_names
+from torchdevlint.flow.scope.names import dotted_path, given_by_default, last_name, positional_names
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
@@ -19,9 +19,38 @@ def is_drawn(frame: Frame, node: ast.AST | None) -> bool:
 
     That is one which calculates with values from such a generator, and moves nothing: all its data is on the CPU.
     """
+    if frame.function is not None and node is not None and _draws_for_a_device(frame.function, node):
+        return False
     if node is not None and _has_generator(frame, node):
         return True
     return frame.function is not None and any(_has_generator(frame, each) for each in _kept_draws(frame.function))
+
+
+def _draws_for_a_device(function: ast.AST, node: ast.AST) -> bool:
+    """Whether the generator of a call draws for a device beside it: ``torch.randn(3, generator=g, device=x.device)``.
+
+    It raises unless it is one of that device.
+    """
+    return _generator(node) in _placed_generators(function)
+
+
+@once_a_node
+def _placed_generators(function: ast.AST) -> frozenset[str]:
+    """The names of generators that draw for the device of something."""
+    calls = own_nodes_in(function, ast.Call)
+    placed = (call for call in calls if any(_is_of_something(each) for each in call.keywords if each.arg == "device"))
+    return frozenset(name for name in map(_generator, placed) if name)
+
+
+def _is_of_something(keyword: ast.keyword) -> bool:
+    """``device=x.device``."""
+    return isinstance(keyword.value, ast.Attribute) and keyword.value.attr == "device"
+
+
+def _generator(node: ast.AST) -> str:
+    """What a call draws from, if that has a name."""
+    given = (each.value for each in getattr(node, "keywords", ()) if each.arg == "generator")
+    return next((dotted_path(each) or "" for each in given), "")
 
 
 @once_a_node

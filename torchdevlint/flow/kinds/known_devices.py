@@ -1,4 +1,4 @@
-"""Objects that know their device though nobody asks: those of accelerate, and of classes whose base has a device.
+"""Objects that know their device though nobody asks: those of accelerate, of classes whose base has a device, records.
 
 What is of accelerate is told by what made it, by its annotation, or by what it is asked for.
 """
@@ -9,12 +9,13 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import libraries
-from torchdevlint.flow.scope.annotations import annotation_name, without_none
+from torchdevlint.flow.scope.annotations import annotation_name, named_in, without_none
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Unknown
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.flow.state.values import Cls, Unknown
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 ACCELERATOR = "accelerate.Accelerator"
 _ASKED = frozenset(
@@ -29,6 +30,7 @@ _ASKED = frozenset(
 def at_hand(frame: Frame, state: State) -> Iterator[tuple[str, str, ast.AST]]:
     """The devices that objects know here: ``accelerator.device``, ``self.device``; why, and the place that shows it."""
     yield from _of_base(frame, state)
+    yield from _of_records(frame)
     function = frame.function
     for name, value in state.env.items():
         if isinstance(value, Unknown) and value.made_by == ACCELERATOR:
@@ -37,6 +39,22 @@ def at_hand(frame: Frame, state: State) -> Iterator[tuple[str, str, ast.AST]]:
         named = annotation_name(without_none(each.annotation)) == "Accelerator"
         if named or (each.arg == "accelerator" and _is_asked(function, each.arg)):
             yield f"{each.arg}.device", f"the function is given `{each.arg}`", each
+
+
+def _of_records(frame: Frame) -> Iterator[tuple[str, str, ast.AST]]:
+    """``config.device`` of an argument whose class says that it has one: ``device: str``."""
+    for each in nodes_in(frame.function.args, ast.arg) if frame.function is not None else ():
+        plain = without_none(each.annotation)
+        named = frame.evaluate(plain, State({})) if isinstance(plain, (ast.Name, ast.Attribute)) else None
+        if isinstance(named, Cls) and any(_holds_device(info.node) for info in named.info.mro):
+            yield f"{each.arg}.device", f"`{each.arg}` holds a device", each
+
+
+@once_a_node
+def _holds_device(node: ast.ClassDef) -> bool:
+    fields = (each for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name))
+    said = (each.annotation for each in fields if dotted_path(each.target) == "device")
+    return any(annotation_name(named) in ("str", "device") for each in said for named in named_in(each))
 
 
 def _of_base(frame: Frame, state: State) -> Iterator[tuple[str, str, ast.AST]]:

@@ -54,8 +54,13 @@ _MOST_NAMES = 3
 def is_mask(scope: ast.AST | None, node: ast.expr, names: int = 0) -> bool:
     """Whether an index is by its text a comparison, or made of some: what it selects has a dimension, as it has itself.
 
-    ``x > 0``, ``~(a == b)``, ``(x > 0) & (x < 1)``, and a name that is bound to such alone.
+    ``x > 0``, ``~(a == b)``, ``(x > 0) & (x < 1)``, ``torch.isclose(a, b)[..., 0]``, and a name that is bound to such
+    alone.
     """
+    if isinstance(node, ast.Subscript):
+        return _keeps_dimensions(node.slice) and is_mask(scope, node.value, names)
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in _COMPARISONS
     if isinstance(node, ast.Compare):
         return len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE))
     if isinstance(node, ast.UnaryOp):
@@ -67,6 +72,18 @@ def is_mask(scope: ast.AST | None, node: ast.expr, names: int = 0) -> bool:
         return False
     values = values_by_path(scope).get(node.id, [])
     return bool(values) and all(is_mask(scope, each, names + 1) for each in values)
+
+
+_COMPARISONS = frozenset(
+    "isclose isnan isinf isfinite isin eq ne lt le gt ge logical_and logical_or logical_not".split()
+)
+
+
+def _keeps_dimensions(index: ast.expr) -> bool:
+    """Whether a part that an index takes has dimensions, as in ``[..., 0]`` and ``[:, 0]``."""
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    whole = (isinstance(each, ast.Slice) or getattr(each, "value", None) is Ellipsis for each in parts)
+    return any(whole)
 
 
 def rows_of(node: ast.expr, value: Value) -> int | None:
