@@ -161,6 +161,9 @@ CHECKS = {
     "lost_moves": {
         "SETTLE": "every",
     },
+    "made_targets": {
+        "EVENTS": "LayerCalled",
+    },
     "meant_places": {
         "EVENTS": "Placed",
     },

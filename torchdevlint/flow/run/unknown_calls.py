@@ -22,6 +22,7 @@ from torchdevlint.flow.run.rebound import of_rebound
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.chains import chained
+from torchdevlint.flow.scope.model_names import is_named_like_a_loss
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, positional_names
 from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
@@ -63,7 +64,7 @@ def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Argument
     compare_with_batch(frame, state, node, operands)
     made: Value = UNKNOWN
     by_use = is_module_by_use(frame, node.func)
-    if not by_use or _is_criterion(node.func):
+    if not by_use or is_named_like_a_loss(node.func):
         made = of_unknown_callee(frame, state, node, arguments)
     return follows_input(operands) if by_use and made == UNKNOWN else made
 
@@ -74,7 +75,7 @@ def of_unknown_callee(frame: Frame, state: State, node: ast.Call, arguments: Arg
     These are an output and its target, both tensors; a whole batch may be moved part by part, and so may what follows.
     """
     made = of_inputs(frame, node, arguments)
-    if not _is_criterion(node.func):
+    if not is_named_like_a_loss(node.func):
         return made
     operands = [each for given in arguments.pairs[:2] for each in tensor_operands(*given)]
     if any(loaders.is_from_loader(value) and not _is_container(frame, at) for at, value in operands):
@@ -161,12 +162,6 @@ _LEAVES_DEVICE = regex(
 @lru_cache(maxsize=8192)
 def _may_leave_device(name: str) -> bool:
     return _LEAVES_DEVICE.search(name) is not None
-
-
-def _is_criterion(node: ast.expr) -> bool:
-    """Whether a callable of unknown kind is by its name a loss."""
-    name = (dotted_path(node) or "").rpartition(".")[2].lower()
-    return "criterion" in name or "loss" in name or name in ("crit", "objective")
 
 
 def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.expr, device: Device) -> Value:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.names import last_name, names_of_item
+from torchdevlint.flow.scope.names import dotted_path, last_name, names_of_item
 from torchdevlint.patterns import regex
 
 _MODEL = regex(
@@ -27,3 +27,9 @@ def is_named_like_a_model(callee: ast.expr) -> bool:
     """Whether what is called has a model's name, or is kept under one: ``self.target_net``, ``models["encoder"]``."""
     name = last_name(callee) or next(names_of_item(callee))
     return _MODEL.search(name.lower()) is not None
+
+
+def is_named_like_a_loss(callee: ast.expr) -> bool:
+    """Whether a callable of unknown kind is by its name a loss, which compares an output with a target."""
+    name = (dotted_path(callee) or "").rpartition(".")[2].lower()
+    return "criterion" in name or "loss" in name or name in ("crit", "objective")
