@@ -67,7 +67,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Cls, Const, Map, Ref, Unknown, Value
+from torchdevlint.flow.state.values import Cls, Const, Library, Map, Ref, Unknown, Value
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import cut_after, fix
 from torchdevlint.rules.wording import code
@@ -125,7 +125,7 @@ _TAKES_BACK = frozenset(
 
 def note_move(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
     """``model.to(device)`` and ``model.cuda()``."""
-    if not isinstance(node.func, ast.Attribute) or not isinstance(receiver, Unknown):
+    if not isinstance(node.func, ast.Attribute) or not isinstance(receiver, (Unknown, Library)):
         return
     if node.func.attr == "cuda" or to_device(frame, arguments) is not None:
         _note(frame, state, node, node.func.value)
@@ -133,7 +133,7 @@ def note_move(frame: Frame, state: State, node: ast.Call, receiver: Value, argum
 
 def note_wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """``DataParallel(model)``."""
-    if node.args and isinstance(arguments.value(0, "module"), Unknown):
+    if node.args and isinstance(arguments.value(0, "module"), (Unknown, Library)):
         _note(frame, state, node, node.args[0])
 
 

@@ -189,6 +189,16 @@ def makes_pretrained_model(name: str, keywords: Container[str]) -> bool:
     return _PRETRAINED.fullmatch(name) is not None and not any(each in keywords for each in _PLACES_ITSELF)
 
 
+DEVICE_MAPS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
+"""Words by which transformers places a model on what accelerators there are."""
+
+
+def dispatches_model(name: str, keywords: Container[str]) -> bool:
+    """Whether a call gives a model of transformers that ``device_map`` places, and nothing else does."""
+    others = any(each in keywords for each in _PLACES_ITSELF - {"device_map"})
+    return _PRETRAINED.fullmatch(name) is not None and "device_map" in keywords and not others
+
+
 DRAWING = frozenset(
     f"cv2.{each}" for each in "arrowedLine circle drawMarker ellipse getTextSize line putText rectangle".split()
 )

@@ -6,8 +6,10 @@ import ast
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device
+from torchdevlint.flow.scope.assigned import targets_by_value
+from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import CPU, HOST, TOP
+from torchdevlint.flow.state.devices import CPU, HOST, TOP, Origin, on_cpu
 from torchdevlint.flow.state.joins import sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import (
@@ -25,6 +27,7 @@ from torchdevlint.flow.state.values import (
 )
 
 _PARTS = frozenset({"get", "pop", "copy", "items", "values", "state_dict", "float"})
+_PUT = frozenset({Origin.EXPRESSION, Origin.LITERAL})
 _KEEPING_PLACE = torch_api.METHOD_TENSOR.difference(torch_api.DEVICE_METHODS, {"to"})
 
 
@@ -32,7 +35,18 @@ def load(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Value
     """What a call that reads storages gives."""
     path = frame.machine.text_of(arguments.positional[0][0]) if arguments.positional else ""
     place = arguments.get(torch_api.LOADERS[name], "map_location")
-    return Loaded(node, path, place is not None and as_device(frame, *place) == CPU)
+    there = TOP if place is None else as_device(frame, *place)
+    if there.origin in _PUT and not on_cpu(there) and _is_run(frame, node):
+        return Library("", True, there, made_at=node, placed=Step(f"read to {there.describe()}", node))
+    return Loaded(node, path, there == CPU)
+
+
+def _is_run(frame: Frame, node: ast.Call) -> bool:
+    """Whether what a load gives is bound to a name that is called, as a whole model is, and never asked for a key."""
+    scope = frame.function or frame.machine.tree
+    target = targets_by_value(scope).get(node)
+    uses = uses_in(scope).get(target.id) if isinstance(target, ast.Name) else None
+    return uses is not None and uses.called and not uses.is_container
 
 
 def call_method(callee: ast.Attribute, receiver: Value) -> Value:

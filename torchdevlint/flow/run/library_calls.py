@@ -7,6 +7,7 @@ import ast
 from torchdevlint.flow.events import LibraryCalled
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import checkpoint_values, distributions, einops_calls, host_made, metrics
+from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.modules import construct
 from torchdevlint.flow.run.objects import on_the_model
@@ -29,7 +30,7 @@ from torchdevlint.flow.scope.names import is_one_of, mentions_device
 from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import is_module_class
-from torchdevlint.flow.state.devices import DEFAULT, TOP, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import is_number, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -44,6 +45,7 @@ from torchdevlint.flow.state.values import (
     Library,
     Obj,
     Seq,
+    Step,
     Tensor,
     Unknown,
     Value,
@@ -104,6 +106,8 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
         _custom_operation(frame, state, node, name, arguments)
     if libraries.makes_pretrained_model(name, arguments.keywords):
         return Library("", True, DEFAULT, made_at=node)
+    if libraries.dispatches_model(name, arguments.keywords):
+        return _dispatched(frame, node, *arguments.keywords["device_map"])
     settings = frame.machine.settings
     if is_one_of(name, settings.batch_movers) and arguments.positional:
         return on_the_model(arguments.positional[0][1])
@@ -115,6 +119,19 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
     if known:
         return Library(name)
     return Unknown(made_by=name) if of_torch else host_made.call(frame, state, node, name, arguments)
+
+
+def _dispatched(frame: Frame, node: ast.Call, at: ast.expr, given: Value) -> Value:
+    """A model of transformers that ``device_map`` places: by a word, on an accelerator, which one machine in two has.
+
+    Over several accelerators hooks bring the inputs; on one there are none, and the model was moved as any other is.
+    """
+    chosen = isinstance(given, Const) and given.value in libraries.DEVICE_MAPS
+    there = Device(Origin.LITERAL, "cuda") if chosen else as_device(frame, at, given)
+    named = there.origin is Origin.EXPRESSION and mentions_device(there.name)
+    if there.origin is not Origin.LITERAL and not named:
+        return UNKNOWN
+    return Library("", True, there, made_at=node, placed=Step("placed by `device_map`", at))
 
 
 def _custom_operation(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
