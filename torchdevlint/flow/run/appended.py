@@ -1,4 +1,7 @@
-"""Lists and dicts that an object keeps: what its methods put into one is what another method finds in it."""
+"""Lists and dicts that an object keeps: what its methods put into one is what another method finds in it.
+
+So is what functions put into one of an object that has a name: ``policy.rewards.append(r)``.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,22 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import blurred, join_all
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.values import MAX_MEMBERS, UNKNOWN, Map, Seq, Value
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import MAX_MEMBERS, UNKNOWN, Map, Obj, Seq, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
-def note(frame: Frame, node: ast.expr, value: Value) -> None:
+def note(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
     """``self.outputs.append(x)`` and ``self.outputs[name] = x``, where `node` is the list or dict."""
-    name = _own(node)
-    if name is not None and frame.owner is not None:
-        frame.owner.appended.setdefault(name, {})[node] = value
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return
+    if _own(node) is not None:
+        holder = frame.owner
+    else:
+        held = frame.evaluate(node.value, state)
+        holder = held.info if isinstance(held, Obj) else None
+    if holder is not None:
+        holder.appended.setdefault(node.attr, {})[node] = value
 
 
 def begins_empty(value: Value | None) -> bool:

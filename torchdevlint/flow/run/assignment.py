@@ -183,7 +183,7 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
             if isinstance(each, Tensor):
                 assign_index(frame, state, target, each, position, value_node, value)
     if isinstance(base, Map) and root is not None:
-        appended.note(frame, target.value, UNKNOWN if isinstance(position, Const) else value)
+        appended.note(frame, state, target.value, UNKNOWN if isinstance(position, Const) else value)
         _forget_item(state, root, dotted_path(target))
         if isinstance(position, Const):
             state.bind(root, Map(tuple({**dict(base.items), position.value: value}.items()), base.element))

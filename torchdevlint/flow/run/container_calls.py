@@ -56,7 +56,7 @@ def container_method(
         added = arguments.positional[-1][1]
         value = element_of(added) if name == "extend" else added
         if name == "append":
-            appended.note(frame, callee.value, value)
+            appended.note(frame, state, callee.value, value)
         grown = (
             _append(receiver, value)
             if name == "append"
