@@ -52,6 +52,11 @@ def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value 
     return None if moves_batches(frame) else _given_by(frame, loop.iter, loop, state)
 
 
+def batch_in(frame: Frame, part: ast.comprehension, state: State) -> Value | None:
+    """The same for ``[model(x) for x, y in loader]``; None for other comprehensions."""
+    return None if moves_batches(frame) else _given_by(frame, part.iter, part, state, beside_others=True)
+
+
 def next_of(frame: Frame, taken: ast.Call, node: ast.expr, source: Value) -> Value | None:
     """What ``next(iter(loader))`` gives, where `source` is what `node` stands for; None if that is no loader."""
     return _from_loader(frame, taken, source) if _is_loader(node, source) and not moves_batches(frame) else None
@@ -107,7 +112,11 @@ def _is_whole(frame: Frame, node: ast.expr, value: Tensor, state: State) -> bool
 
 
 def _given_by(
-    frame: Frame, node: ast.expr, loop: ast.For | ast.AsyncFor, state: State, beside_others: bool = False
+    frame: Frame,
+    node: ast.expr,
+    loop: ast.For | ast.AsyncFor | ast.comprehension,
+    state: State,
+    beside_others: bool = False,
 ) -> Value | None:
     """What a round of a loop over `node` gets; `beside_others` what else is moved there may come from elsewhere."""
     if isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
@@ -140,7 +149,7 @@ def _from_loader(frame: Frame, taken: ast.AST, loader: Value) -> Tensor:
     return Tensor(LOADER, AT_LEAST_1, (), (Step("comes from the loader here", taken),), opaque=True)
 
 
-def _moves_a_part(loop: ast.For | ast.AsyncFor) -> bool:
+def _moves_a_part(loop: ast.For | ast.AsyncFor | ast.comprehension) -> bool:
     """Whether a loop over anything unpacks what it gets and moves a part of that: the other parts came with it.
 
     A part may be a number, so that these count only where a number would not do.
@@ -160,7 +169,7 @@ def _moves_a_part(loop: ast.For | ast.AsyncFor) -> bool:
 
 
 @once_a_node
-def _moved_in(loop: ast.For | ast.AsyncFor) -> list[ast.expr]:
+def _moved_in(loop: ast.For | ast.AsyncFor | ast.comprehension) -> list[ast.expr]:
     """What a loop moves: ``x = x.to(d)``, and ``model(x.to(device))``, where it is said that `device` is one."""
     assigned = {id(node.value) for node in assignments_in(loop)}
     dropped = {id(each) for node in nodes_in(loop, ast.Expr) for each in dropped_by(node.value)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.events import Escaped
+from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.run.assignment import assign
 from torchdevlint.flow.state.joins import element_of, sequence, unpacked
 from torchdevlint.flow.state.machine import Frame
@@ -70,6 +71,6 @@ def _bind_generators(frame: Frame, generators: list[ast.comprehension], state: S
     for generator in generators:
         source = frame.evaluate(generator.iter, state)
         frame.machine.emit(Escaped(frame, [source]))
-        assign(frame, generator.target, element_of(source), state)
+        assign(frame, generator.target, loaders.batch_in(frame, generator, state) or element_of(source), state)
         for test in generator.ifs:
             frame.evaluate(test, state)
