@@ -12,7 +12,7 @@ from torchdevlint.flow.checks.given_devices import at_hand
 from torchdevlint.flow.checks.meant_places import meant_at
 from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, record
 from torchdevlint.flow.events import Constructed, FunctionCalled, UnknownCalled
-from torchdevlint.flow.scope.naming_cuda import naming_arguments
+from torchdevlint.flow.scope.naming_cuda import cuda_in_words, naming_arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 
@@ -28,7 +28,7 @@ def _look(frame: Frame, state: State, node: ast.Call) -> None:
         return
     found = at_hand(frame, state, node) or meant_at(frame, state, node)
     if found is not None and found.kind == "device":
-        record(frame, state, node, frame.machine.text_of(literals[0]), found)
+        record(frame, state, node, cuda_in_words(node), found)
 
 
 EVENTS = {FunctionCalled: _note_call, Constructed: _note_call, UnknownCalled: _note_call}
