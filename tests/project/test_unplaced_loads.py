@@ -40,12 +40,14 @@ if __name__ == "__main__":
 """
 TRIAL = """import torch
 from torch import nn
+from data import shown
 
 if __name__ == "__main__":
     net = nn.Linear(3, 3)
     net.load_state_dict(torch.load("runs/first.pt"))
-    print(net(torch.ones(3)))
+    shown(net(torch.ones(3)))
 """
+DATA = "def shown(x):\n    print(x)\n"
 NETS = "class Net:\n    names = ()\n\n    def to(self, device):\n        return self\n"
 
 
@@ -78,9 +80,23 @@ def test_a_file_that_is_written_where_a_device_is_chosen(tmp_path: Path, name: s
 
 
 def test_a_program_without_a_choice_beside_others_with_one(tmp_path: Path) -> None:
-    root = application(tmp_path, trial=TRIAL, training=TRAINING)
+    root = application(tmp_path, trial=TRIAL, training=TRAINING, data=DATA)
     assert found(root) == []
     assert found(root, "TDL201") == ["trial.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("trial", "more", "is_found"),
+    [
+        (TRIAL.replace("from data import shown\n", "from elsewhere import shown\n"), "", True),
+        (TRIAL.replace("from data import shown\n", "from elsewhere import shown\n"), "import trial\n", False),
+        (TRIAL, "", False),
+    ],
+    ids=["alone", "imported", "importing"],
+)
+def test_what_only_lies_beside_a_file_says_nothing_of_it(tmp_path: Path, trial: str, more: str, is_found: bool) -> None:
+    root = application(tmp_path, trial=trial, training=TRAINING, data=DATA, more=more)
+    assert ("trial.py:TDL201" in found(root)) is is_found
 
 
 @pytest.mark.parametrize(
@@ -97,13 +113,16 @@ def test_a_program_that_may_meet_what_another_has_written(tmp_path: Path, old: s
     if "import sys" in new:
         trial = trial.replace('"runs/first.pt"', "sys.argv[1]")
     assert trial != TRIAL
-    assert "trial.py:TDL201" in found(application(tmp_path, trial=trial, training=TRAINING))
+    assert "trial.py:TDL201" in found(application(tmp_path, trial=trial, training=TRAINING, data=DATA))
 
 
-def test_a_project_whose_writers_choose_elsewhere(tmp_path: Path) -> None:
-    """Then nobody knows where the choice is made, and the program may have made one as well."""
+@pytest.mark.parametrize(("name", "is_found"), [("first", False), ("linear", True)])
+def test_a_project_whose_writers_choose_elsewhere(tmp_path: Path, name: str, is_found: bool) -> None:
+    """What a program that knows no device reads was written by others that know none, unless one of them speaks."""
     chosen = '"cuda" if torch.cuda.is_available() else "cpu"'
     training = TRAINING.replace(f"    device = {chosen}\n", "").replace("import sys\n", "from helper import device\n")
     assert "is_available" not in training
-    root = application(tmp_path, trial=TRIAL, training=training, helper=f"import torch\n\ndevice = {chosen}\n")
-    assert found(root) == ["trial.py:TDL201"]
+    helper = f"import torch\n\ndevice = {chosen}\n"
+    trial = TRIAL.replace("first", name)
+    root = application(tmp_path, trial=trial, training=training, data=DATA, helper=helper)
+    assert ("trial.py:TDL201" in found(root)) is is_found

@@ -120,6 +120,28 @@ def test_a_model_that_may_be_moved_is_saved_from_anywhere(tmp_path: Path, train:
     assert reported(project(tmp_path, net=NET, train=train, use=USE, helpers=helpers)) == ["use.py"]
 
 
+WHOLE = f"{TRAIN.replace('from net import Net', 'from torch import nn')}".replace(".state_dict()", "")
+WHOLE = WHOLE.replace("\n\nnet =", "\n\nclass Net(nn.Module):\n    pass\n\nnet =")
+SEEN = "import torch\n\nnet = torch.load('runs/net.pt')\nprint(net(torch.ones(3)))\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("net = Net()", "net = Net() if input() else torch.load('runs/net.pt')\nprint(net.parameters())", False),
+        ("net = Net()", "net = Net().to(input())", True),
+        ("net = Net()", "from helpers import fit\nnet = Net()\nfit(net)", True),
+        ("net = Net()", "from helpers import make\nnet = make()", True),
+        ("    pass", "    def __init__(self):\n        super().__init__()\n        self.cuda()", True),
+    ],
+)
+def test_a_whole_model_that_no_code_moves(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    helpers = "def fit(net):\n    pass\n\ndef make():\n    return None\n"
+    root = project(tmp_path, train=WHOLE.replace(old, new), use=SEEN, helpers=helpers)
+    assert ("use.py" in reported(root)) is is_found
+
+
 def test_a_model_that_moves_itself_is_saved_from_there(tmp_path: Path) -> None:
     net = f"{NET}    def __init__(self):\n        super().__init__()\n        self.cuda()\n"
     assert reported(project(tmp_path, net=net, train=TRAIN, use=USE)) == ["use.py"]

@@ -80,18 +80,18 @@ read as NumPy, by scikit-learn or as text, or the same name holds the options of
 silent as well where the project writes files of that name (the last part of the path, as far as it is written down, be
 it in constants or functions of other files; a suffix alone, if few files have it) and saves nothing but data of the CPU
 in them: `v.cpu()`, tensors that are made there and not moved, a `DataLoader` over such tensors, numbers, tables of
-pandas, options, a model after `model.cpu()`, the state of one that a script makes and nothing it imports could move. So
-it is where a class saves under the same path, as it is written. What is loaded from a path and saved to it again is
-nothing new. One writer that may save anything else is enough for a finding. In an application, which nothing installs,
-the callers of a function are all seen: a path that is a parameter stands for what they give, and where none gives one,
-nothing is read; and where all programs that lead to the load send things to CUDA, and neither they nor what they import
-ask whether there is an accelerator or take a device from outside, the file is read where it was written. A place that
-is given only to machines without an accelerator is enough. A program that sends something to CUDA by name on its only
-path, and takes no device from outside, ends without CUDA anyway, and so does a function that does so on every way to
-the file or right on from there, or asks without a test for what only a GPU can answer (`torch.cuda.get_device_name(0)`,
-`torch.cuda.set_device(0)`): what it loads is not reported, unless it is one of several processes. Nor is, in an
-application, what the same function has saved before, be it through an object such as an early stopping, or saves in the
-loop around the load.
+pandas, options, a model after `model.cpu()`, the state of one that a script makes and nothing it imports could move, or
+the whole of it. So it is where a class saves under the same path, as it is written. What is loaded from a path and
+saved to it again is nothing new. One writer that may save anything else is enough for a finding. In an application,
+which nothing installs, the callers of a function are all seen: a path that is a parameter stands for what they give,
+and where none gives one, nothing is read; and where all programs that lead to the load send things to CUDA, and neither
+they nor what they import ask whether there is an accelerator or take a device from outside, the file is read where it
+was written. A place that is given only to machines without an accelerator is enough. A program that sends something to
+CUDA by name on its only path, and takes no device from outside, ends without CUDA anyway, and so does a function that
+does so on every way to the file or right on from there, or asks without a test for what only a GPU can answer
+(`torch.cuda.get_device_name(0)`, `torch.cuda.set_device(0)`): what it loads is not reported, unless it is one of
+several processes. Nor is, in an application, what the same function has saved before, be it through an object such as
+an early stopping, or saves in the loop around the load.
 
 A function that hands a parameter on as `map_location` is left alone, and its callers that leave it out are told;
 functions that pass `**kwargs` on, and loaders of other libraries, are not followed.

@@ -15,6 +15,12 @@ _OF_MODULES = frozenset(
 _KEEPS_PLACE = frozenset("eval train zero_grad requires_grad_ state_dict parameters".split())
 
 
+def is_made_here(tree: ast.Module, value: ast.expr | None) -> bool:
+    """Whether a value is an object of a class that the file defines, where it is made."""
+    made = dotted_path(value.func) if isinstance(value, ast.Call) else None
+    return any(isinstance(each, ast.ClassDef) and each.name == made for each in tree.body)
+
+
 def is_kept(tree: ast.Module, scopes: Scopes, node: ast.expr) -> bool:
     """Whether the code around makes a Module, and gives it to nobody that could move it."""
     path = dotted_path(node)

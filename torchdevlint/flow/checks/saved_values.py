@@ -17,6 +17,7 @@ from torchdevlint.flow.checks.kept_modules import (
     is_bare_module,
     is_cpu,
     is_kept,
+    is_made_here,
     is_sent_to_cpu,
     says_cpu,
 )
@@ -194,7 +195,7 @@ class _Judge(Struct):
         What was put there before the name was bound, in a line before `since`, is in what it stood for until then.
         """
         values = [each.value for each in bound]
-        if not any(map(is_container, values)):
+        if not any(is_container(each) or is_made_here(self.tree, each) for each in values):
             return all(isinstance(each, ast.Call) and _is_factory(each) for each in values) or self._puts(
                 scopes, name, since
             )
@@ -249,7 +250,8 @@ class _Judge(Struct):
         if name in _of_data(self.tree):
             parts = (each.value for each in node.keywords if each.arg not in _SAY_HOW)
             return self.all(scopes, (*node.args, *parts))
-        return called in PLAIN_CALLS or (called in OF_ARGUMENTS and self.all(scopes, given))
+        keeps = called in OF_ARGUMENTS or (self.moves_nothing and is_made_here(self.tree, node))
+        return called in PLAIN_CALLS or (keeps and self.all(scopes, given))
 
     def _of_torch(self, scopes: Scopes, node: ast.Call, called: str) -> bool:
         given = [*node.args, *(each.value for each in node.keywords)]

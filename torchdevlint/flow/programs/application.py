@@ -27,6 +27,7 @@ from torchdevlint.flow.programs.cuda_habit import named_in
 from torchdevlint.flow.programs.gpu_choice import UNKNOWN, GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.programs.mentions import Mentions
 from torchdevlint.flow.programs.read_by_host import are_read_by_host
+from torchdevlint.flow.programs.unplaced_loads import saving_with_devices
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
 from torchdevlint.flow.scope.meeting import (
@@ -85,7 +86,8 @@ class Application:
         if isinstance(fact, (MixedDevices, ReadOnHost)):
             return not self.is_of_cpu
         if isinstance(fact, CheckpointLoad):
-            return not self._writes_on_cpu and (not self._needs_current_gpu or self.choice.processes)
+            is_of_cpu = self.knows_no_device and self._project is not None and not saving_with_devices(self._project)
+            return not is_of_cpu and (not self._needs_current_gpu or self.choice.processes)
         return True
 
     def _is_current_gpu(self, fact: IgnoresGivenDevice) -> bool:
@@ -176,22 +178,30 @@ class Application:
 
     @cached_property
     def is_run(self) -> bool:
-        """Whether it is a program, or what imports it is.
-
-        A file without others of its project may be one of many, and what has a few files has hardly been begun.
-        """
-        if self._project is None:
-            return False
-        if not self.is_of_several:
+        """Whether it is a program, or what imports it is; what has a few files has hardly been begun."""
+        if self._project is None or not self.is_among_others:
             return False
         importers = self._callers.importers()
-        if not importers and next(self._project.imported(self._project.path), None) is None:
-            return False
         if any(each.endswith(NOTEBOOK) for each in (self._project.path, *(each.path for each in importers))):
             return True
         if _STARTED.is_in(self._text) or any(each.says(_STARTED) for each in importers):
             return True
         return is_program(self._tree) or any(is_program(each.tree) for each in self._callers.parsed(importers))
+
+    @cached_property
+    def has_others(self) -> bool:
+        """Whether the file has to do with others of its project: it imports one, or one imports it.
+
+        What lies beside it says nothing of it otherwise: it may be one of many that go by themselves.
+        """
+        if self._project is None:
+            return False
+        return bool(self._callers.importers()) or next(self._project.imported(self._project.path), None) is not None
+
+    @property
+    def is_among_others(self) -> bool:
+        """Whether the file has to do with others of a project that is more than begun."""
+        return self.is_of_several and self.has_others
 
     @cached_property
     def is_of_several(self) -> bool:
@@ -224,11 +234,8 @@ class Application:
         return any(mentions_accelerators(without_comments(each)) for each in texts)
 
     @cached_property
-    def _writes_on_cpu(self) -> bool:
-        """Whether the programs that come here know no device, and what they import names no accelerator.
-
-        Then neither did those that wrote the files which they read: they are of the same project.
-        """
+    def knows_no_device(self) -> bool:
+        """Whether the programs that come here know no device, and what they import names no accelerator."""
         imported = None if self._mentions_accelerators else self._imported()
         if imported is None or any(names_accelerators(without_comments(each)) for each in imported):
             return False

@@ -35,7 +35,7 @@ from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_results import is_moved_where_called, is_never_read_again
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
-from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart
+from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.asserted import asserts_cuda
 from torchdevlint.flow.scope.cuda_literals import Scope
@@ -92,7 +92,10 @@ class Home:
         if fact.of_data or fact.brought_back:
             return self._application.is_of_several or self._stands_alone
         load, _, _, files = self._leading_to(fact.at)
-        return self._application.is_of_several and is_read_apart(fact, load, self._leading_to.own, files, self._project)
+        own = self._leading_to.own
+        if self._application.is_one and self._application.knows_no_device:
+            return not is_written_by_what_knows_devices(load, own, self._project)
+        return self._application.is_among_others and is_read_apart(fact, load, own, files, self._project)
 
     def _is_written_on_the_cpu(self, at: Span) -> bool:
         """Whether the file of a load saves what is read there, and neither it nor what it imports names an accelerator.
@@ -168,9 +171,7 @@ class Home:
 
     def _ends_before(self, at: Span) -> bool:
         """Whether each program that comes to a place ends in an error before it or right after, on every machine."""
-        if not (self._is_seen or self._stands_alone):
-            return False
-        return self._leading_to.is_so(at, self._ending)
+        return (self._is_seen or self._stands_alone) and self._leading_to.is_so(at, self._ending)
 
     @cached_property
     def _ending(self) -> Ways:

@@ -121,9 +121,7 @@ def _builders(tree: ast.Module) -> frozenset[str]:
     return frozenset(found)
 
 
-def _files(
-    project: Project, file: ModuleFile, module: str, dots: int, names: tuple[str, ...]
-) -> Iterator[ModuleFile]:
+def _files(project: Project, file: ModuleFile, module: str, dots: int, names: tuple[str, ...]) -> Iterator[ModuleFile]:
     path = project.locate(file.path, module, dots)
     below = [project.submodule(path, each) for each in names] if path is not None else []
     for each in (path, *below):

@@ -8,7 +8,7 @@ they make advice there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
 from torchdevlint.flow.checks.telling_names import may_be_equal
@@ -17,6 +17,7 @@ from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.programs.cuda_habit import Named, named_in
 from torchdevlint.flow.programs.gpu_choice import gpu_choice
+from torchdevlint.flow.scope.programs import mentions_accelerators, without_comments
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
@@ -53,9 +54,27 @@ def is_read_apart(
     knows_none = _knows_no_devices(fact, own)
     if is_chosen and not knows_none:
         return False
-    saving = list(_saving_and_choosing(project))
+    saving = list(_saving(project, lambda text: gpu_choice([text]).chooses))
     is_far = bool(saving) or (knows_none and (is_chosen or _saves_anything(project)))
     return is_far and not any(_writes(each, read) for each in saving)
+
+
+def saving_with_devices(project: Project) -> list[ModuleFile]:
+    """The files of a project that save something and speak of accelerators."""
+    return list(_saving(project, lambda text: mentions_accelerators(without_comments(text))))
+
+
+def is_written_by_what_knows_devices(load: ast.expr | None, own: ModuleFile | None, project: Project | None) -> bool:
+    """Whether a file that speaks of accelerators saves what a load may read: under its name, or that is told outside.
+
+    Otherwise those that wrote what a program without a device reads knew none either: they are of the same project.
+    """
+    if own is None or project is None or not isinstance(load, ast.Call):
+        return False
+    read, saving = _names_of(own, load, project), saving_with_devices(project)
+    if not read:
+        return bool(saving) and any(each in own.source.text for each in _GIVEN)
+    return any(_writes(each, read) for each in saving)
 
 
 def _knows_no_devices(fact: CheckpointLoad, own: ModuleFile) -> bool:
@@ -72,12 +91,12 @@ def _saves_anything(project: Project) -> bool:
     return any((text := project.text_of(path)) is not None and _SAVES in text.text for path in paths)
 
 
-def _saving_and_choosing(project: Project) -> Iterator[ModuleFile]:
-    """The files of a project that save something and choose a device themselves; none where these are too many."""
+def _saving(project: Project, is_so: Callable[[str], bool]) -> Iterator[ModuleFile]:
+    """The files of a project that save something, and of whose text something is so; none where these are too many."""
     paths = project.saying(("save",))
     for path in paths if paths is not None and len(paths) <= _MOST_FILES else ():
         text = project.text_of(path)
-        if text is not None and _SAVES in text.text and gpu_choice([text.text]).chooses:
+        if text is not None and _SAVES in text.text and is_so(text.text):
             module = project.library.get(path)
             project.used(path, "", module)
             if module is not None:
