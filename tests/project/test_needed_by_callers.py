@@ -75,9 +75,13 @@ def programs(root: Path, **changed: str) -> Path:
     return application(root, **{**files, **changed})
 
 
-def test_what_keeps_an_object_calls_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", ["self.smooth", "self.parts['smooth']"])
+def test_what_keeps_an_object_calls_it(tmp_path: Path, kept: str) -> None:
     """`Trainer` makes the loss in its constructor; the method that calls it sends its targets to CUDA in any case."""
-    root = programs(tmp_path)
+    root = programs(
+        tmp_path,
+        training=TRAINING.replace("self.smooth", kept).replace("self.net =", "self.parts = {}\n        self.net ="),
+    )
     assert "losses.py:TDL012" not in found(root)
     assert "losses.py:TDL012" in found(root, "TDL012")
 

@@ -14,12 +14,11 @@ from msgspec import Struct
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH, read_by
 from torchdevlint.flow.programs.ways import Ways, top_level
-from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda, is_settled, needs_cuda
 from torchdevlint.flow.scope.names import dotted_path, places_in
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import is_below, nodes_in, own_nodes_in
+from torchdevlint.source.nodes import assignments_in, is_below, nodes_in, own_nodes_in
 
 _MOST_CALLERS = 60
 """Where more functions may lead to a place, nothing is known."""
@@ -79,10 +78,18 @@ def _using(code: _Code, name: str, known: list[_Code]) -> list[_Code]:
     owner = code.scope.owner
     if owner is None or getattr(code.scope.function, "name", "") != "__init__":
         return [code]
-    kept = {path for path, values in values_by_path(owner).items() if any(name in read_by(each) for each in values)}
-    names = {path.removeprefix("self.") for path in kept if path.startswith("self.")}
+    names = {kept for kept, value in _kept_in(code.scope.function) if name in read_by(value)}
     using = [each for each in known if each.scope.owner is owner and each is not code and names & each.read]
     return using or [code]
+
+
+def _kept_in(init: ast.AST | None) -> Iterator[tuple[str, ast.expr]]:
+    """What a constructor keeps, with the attributes: ``self.loss = loss``, ``self.parts["loss"] = loss``."""
+    for assignment in assignments_in(init) if init is not None else ():
+        for target in assignment.targets:
+            path = dotted_path(target.value if isinstance(target, ast.Subscript) else target) or ""
+            if path.startswith("self."):
+                yield path.removeprefix("self."), assignment.value
 
 
 def _is_another(scope: Scope, call: ast.Call, own: Scope) -> bool:
