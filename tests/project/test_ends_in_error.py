@@ -65,9 +65,15 @@ def findings(root: Path, before: str, after: str = "") -> list[str]:
         "    Meter('loss')\n",
         "    print(gone)\n",
         "    print(path_of_another)\n",
+        "    kept = gone\n",
+        "    kept = trainer.net if gone == 'prev' else None\n",
+        "    kept = gone and trainer.net\n",
+        "    if gone > 3:\n        kept = 3\n",
+        "    kept: gone = absent\n",
+        "    trainer.kept[gone] = 3\n",
     ],
 )
-def test_a_call_that_raises_wherever_it_is_run(tmp_path: Path, line: str) -> None:
+def test_what_raises_wherever_it_is_run(tmp_path: Path, line: str) -> None:
     """Whether it comes before the load, or surely right after."""
     assert findings(tmp_path / "before", line) == []
     assert findings(tmp_path / "after", "", line) == []
@@ -87,13 +93,20 @@ def test_a_call_that_raises_wherever_it_is_run(tmp_path: Path, line: str) -> Non
         "    if args.broken:\n        evaluate()\n",
         "    try:\n        evaluate()\n    except TypeError:\n        pass\n",
         "    print(args.gone and gone)\n",
+        "    kept = gone if args.broken else trainer.net\n",
+        "    kept: gone = 3\n",
+        "    kept = lambda: gone\n",
+        "    kept = [gone for gone in trainer.net]\n",
+        "    if args.broken:\n        kept = gone\n",
+        "    try:\n        kept = unicode\n    except NameError:\n        kept = str\n",
+        "    try:\n        kept = gone\n    except NameError:\n        kept = str\n",
         "    evaluate = print\n    evaluate()\n",
         "    print(xrange(3), sys.argv)\n",
         "    for gone in []:\n        pass\n    print(gone)\n",
         "    print(of_the_file, told_by_another)\n",
     ],
 )
-def test_a_call_that_may_be_right(tmp_path: Path, line: str) -> None:
+def test_what_may_be_right(tmp_path: Path, line: str) -> None:
     assert findings(tmp_path, line) == ["loading.py:TDL201"]
 
 

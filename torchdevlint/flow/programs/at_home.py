@@ -176,7 +176,7 @@ class Home:
     @cached_property
     def _ending(self) -> Ways:
         assert self._project is not None
-        return Ways(self._project, ends_in_error, after=True)
+        return ends_in_error(self._project)
 
     def _is_read_at_home(self, at: Span) -> bool:
         """Whether each program that comes to a load needs CUDA for it, or has written the file before.

@@ -1,6 +1,6 @@
-"""Calls that end a program on every machine: of names that nothing binds, with arguments that a function does not take.
+"""What ends a program on every machine: names that nothing binds, arguments that a function does not take.
 
-What comes to such a call was never run as it stands, so nobody meets what it says of devices.
+What comes there was never run as it stands, so nobody meets what it says of devices.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import builtins
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.patterns import LinePattern, regex
@@ -34,20 +35,20 @@ _NAMED: tuple[Any, ...] = (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.Mat
 """What binds its `name`, if it has one."""
 
 
-def ends_in_error(scope: Scope, call: ast.Call) -> bool:
-    """Whether a call raises wherever it is run."""
-    if scope.file.path.endswith(NOTEBOOK):
-        return False
-    return _reads_what_is_unbound(scope, call) or _does_not_take(scope, call)
+def ends_in_error(project: Project) -> Ways:
+    """The ways through a project that end in an error on every machine."""
+    return Ways(project, _does_not_take, after=True, reads=_is_unbound)
 
 
-def _reads_what_is_unbound(scope: Scope, call: ast.Call) -> bool:
-    read = {each.id for each in _evaluated(call) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
-    unbound = read - _BUILT_IN - _visible_at(scope.file.tree, call)
-    if not unbound or _BINDS_OTHERWISE.search(scope.file.source.text) is not None:
+def _is_unbound(scope: Scope, name: ast.Name) -> bool:
+    """Whether a name is read that nothing binds; cells of a notebook may have been run in another order."""
+    tree, file = scope.file.tree, scope.file
+    if not isinstance(name.ctx, ast.Load) or name.id in _BUILT_IN or name.id in _bound_at_top(tree):
         return False
-    brought = _brought(scope.file, scope.project)
-    return brought is not None and not unbound <= brought and not _may_be_built_in(scope.project)
+    if name.id in _visible_at(tree, name) or _BINDS_OTHERWISE.search(file.source.text) is not None:
+        return False
+    brought = None if file.path.endswith(NOTEBOOK) else _brought(file, scope.project)
+    return brought is not None and name.id not in brought and not _may_be_built_in(scope.project)
 
 
 def _may_be_built_in(project: Project) -> bool:
@@ -57,21 +58,12 @@ def _may_be_built_in(project: Project) -> bool:
     return None in paths or any(each is not None and each.says(_BUILDS_IN) for each in texts)
 
 
-def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of an expression that are evaluated with it; what a condition decides is not."""
-    level = [node]
-    while level:
-        yield from level
-        held = [each for part in level for each in ast.iter_child_nodes(part)]
-        level = [each for each in held if not isinstance(each, (ast.Lambda, ast.IfExp, ast.BoolOp))]
-
-
-def _visible_at(tree: ast.Module, call: ast.Call) -> frozenset[str]:
-    """The names that a call may read: those of the functions around it, and of the file."""
+def _visible_at(tree: ast.Module, place: ast.Name) -> frozenset[str]:
+    """The names that may be read at a place: those of the functions around it, and of the file."""
     found = _bound_at_top(tree)
     around = (each for kind in _FUNCTIONS for each in nodes_in(tree, kind))
     for each in around:
-        if each.lineno <= call.lineno <= (each.end_lineno or each.lineno):
+        if each.lineno <= place.lineno <= (each.end_lineno or each.lineno):
             found |= _bound_in(each)
     return found
 
@@ -129,6 +121,8 @@ def _brought(file: ModuleFile, project: Project, hops: int = _MOST_HOPS) -> froz
 
 def _does_not_take(scope: Scope, call: ast.Call) -> bool:
     """Whether a function of the project is called by its name with arguments that it does not have, or without some."""
+    if scope.file.path.endswith(NOTEBOOK):
+        return False
     if not isinstance(call.func, ast.Name) or any(isinstance(each, ast.Starred) for each in call.args):
         return False
     if any(each.arg is None for each in call.keywords) or _is_bound_in_function(scope, call.func.id):

@@ -40,7 +40,8 @@ class Ways:
     What comes `after` the place counts as well if it surely does. With `loosely`, what a condition decides in a
     function that is called, or in a loop, counts: the epoch that was best is saved in one of them. An object whose
     class is not known, and that is asked for the `method` with the place, is one of the class which has that. A place
-    that the first round of a counted loop leaves out (`in_rounds`) comes after what another round does.
+    that the first round of a counted loop leaves out (`in_rounds`) comes after what another round does. It happens as
+    well where a name is read of which `reads` is true.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Ways:
         loosely: bool = False,
         method: Scope | None = None,
         in_rounds: bool = False,
+        reads: Callable[[Scope, ast.Name], bool] | None = None,
     ) -> None:
         self._project = project
         self._happens = happens
@@ -58,6 +60,7 @@ class Ways:
         self._loosely = loosely
         self._method_there = method
         self._in_rounds = in_rounds
+        self._reads = reads
         self._known: dict[ast.AST, bool] = {}
         self._on_the_way: set[ast.AST | None] = set()
 
@@ -186,6 +189,8 @@ class Ways:
         return self._body(Scope(module, self._project), module.tree, module.importable)
 
     def _expression(self, scope: Scope, node: ast.AST) -> bool:
+        if self._reads is not None and any(self._reads(scope, each) for each in _surely_read(node)):
+            return True
         for call in _surely_called(node):
             if self._happens(scope, call):
                 return True
@@ -318,3 +323,20 @@ def _surely_called(node: ast.AST) -> Iterator[ast.Call]:
     while level:
         yield from (each for each in level if isinstance(each, ast.Call))
         level = [each for each in below(level) if isinstance(each, ast.AST) and not isinstance(each, _APART)]
+
+
+def _surely_read(node: ast.AST) -> Iterator[ast.Name]:
+    """The names in an expression or a simple statement that are evaluated with it, those of a test as well."""
+    level: list[ast.AST] = [node]
+    while level:
+        yield from (each for each in level if isinstance(each, ast.Name))
+        level = [part for each in level for part in _evaluated_with(each)]
+
+
+def _evaluated_with(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.IfExp):
+        yield node.test
+    elif isinstance(node, ast.BoolOp):
+        yield node.values[0]
+    elif not isinstance(node, (*_DEFINITIONS, ast.Lambda)):
+        yield from (each for each in ast.iter_child_nodes(node) if each is not getattr(node, "annotation", None))
