@@ -11,6 +11,7 @@ that speaks about files which none of the tests below lets through must widen th
 * a call that ends in ``DDP`` or ``DataParallel``, as wrappers of models are called;
 * a base class called ``Module``, a method called ``forward``, a parameter called ``device`` or ``map_location``, and
   ``.numpy()``, of which rules speak whatever they come from;
+* ``device_map`` and ``load_in_8bit``, by which a library puts a model on an accelerator;
 * an environment variable that is meant to be ``CUDA_VISIBLE_DEVICES``: the file names the environment, and of the five
   pieces of that name at least two survive up to three wrong letters;
 * ``# noqa: TDL001``, which may be an unused suppression;
@@ -45,7 +46,7 @@ consist of comments, and to look through them from each dot takes the square of 
 """
 _DOT_AND_COMMENT = regex(rb"\.[\s\\]*#")
 _NAMES = regex(
-    rb"\bModule\b|\bdef[\s\\]+forward\b|\bdevice\b|\bmap_location\b|\bnumpy[\s\\]*[(#]|DDP\b|\bddp\b|DataParallel\b"
+    rb"\bModule\b|\bdef[\s\\]+forward\b|\bdevice\b|\b(?:device_map|map_location|load_in_[48]bit)\b|\bnumpy[\s\\]*[(#]|DDP\b|\bddp\b|DataParallel\b"
 )
 _SUPPRESSION = regex(rb"tdl\d")
 _ASCII_COMPATIBLE = regex(r"utf-?8|ascii|us-ascii", re.IGNORECASE)
