@@ -19,6 +19,7 @@ from torchdevlint.flow.state.values import Ref
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 _OF_TEXT = frozenset("split strip lower upper startswith endswith encode".split())
+_OF_MODELS = frozenset("eval train parameters state_dict load_state_dict".split())
 _TAKES_HOST_DATA = frozenset({"torch.from_numpy", "builtins.open", "os.path.join", "builtins.set", "builtins.sorted"})
 _OF_ESTIMATORS = frozenset("fit fit_transform fit_predict transform predict score".split())
 _LEAVES_IN_PLACE = torch_api.METHOD_TENSOR.difference(torch_api.DEVICE_METHODS, {"to", "type"}) | {"get", "pop"}
@@ -44,6 +45,8 @@ def is_read_by_host(frame: Frame, load: ast.Call) -> bool:
         takes += [call for call in given.get(name, ()) if call.lineno in lines]
         methods += [each for each in asked.get(name, ()) if each[1].lineno in lines]
     if any(isinstance(call.func, ast.Attribute) and call.func.attr == "load_state_dict" for call in takes):
+        return False
+    if any(method in _OF_MODELS for method, _ in methods):
         return False
     if any(method in _OF_TEXT or (method == "numpy" and not call.keywords) for method, call in methods):
         return True
@@ -90,7 +93,13 @@ def _bindings_by_source(scope: ast.AST) -> dict[Source, list[_Binding]]:
 
 
 def _bindings(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, ast.stmt | ast.expr]]:
-    """Targets with what they are bound to, and the statement or comprehension that does it."""
+    """Targets with what they are bound to, or to a part of, and the statement or comprehension that does it."""
+    for target, value, place in _bound_at_once(scope):
+        unpacked = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        yield from ((each, value, place) for each in unpacked)
+
+
+def _bound_at_once(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, ast.stmt | ast.expr]]:
     yield from ((each.targets[0], each.value, each.node) for each in assignments_in(scope))
     yield from ((each.target, each.iter, each) for each in nodes_in(scope, ast.For))
     made: list[ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp] = []
