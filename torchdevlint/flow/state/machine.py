@@ -15,7 +15,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.state.arrivals import Arrivals, Key
 from torchdevlint.flow.state.entries import Entry, Held, Outcome
-from torchdevlint.flow.state.limits import MAX_CALLS, MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE
+from torchdevlint.flow.state.limits import MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE, calls_followed
 from torchdevlint.flow.state.near import Near
 from torchdevlint.flow.state.others import OtherFiles, OtherNames, is_elsewhere
 from torchdevlint.flow.state.point import State
@@ -152,7 +152,7 @@ class Machine:
         """What is run is run in another process: what touches CUDA is what that process cannot do, if it was forked."""
         self.entry_owner: ClassInfo | None = None
         self.entry_node: ast.AST | None = None
-        self.calls_left = MAX_CALLS
+        self.calls_left = calls_followed(tree)
         self.calls_elsewhere_left = MAX_CALLS_ELSEWHERE
         self.statements_elsewhere_left = MAX_STATEMENTS_ELSEWHERE
         self.activations = 0

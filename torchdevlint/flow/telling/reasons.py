@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.recording import name_of
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.state.limits import MAX_CALLS
+from torchdevlint.flow.state.limits import calls_followed
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.others import Imported, is_elsewhere
 from torchdevlint.flow.state.values import Cls, Func, Library, Obj, Ref, Tensor, Unknown
@@ -215,7 +215,7 @@ class Reasons:
         if function is None or any(each in self.recording.ran for each in body):
             return f"no path comes to line {_row(node)}"
         if self.machine.calls_left <= 0:
-            return f"there are more calls in this file than are followed ({MAX_CALLS})"
+            return f"there are more calls in this file than are followed ({calls_followed(self.machine.tree)})"
         name = getattr(function, "name", None)
         return f"nothing here calls the {'lambda' if name is None else f'function `{name}`'}, which is not run alone"
 
