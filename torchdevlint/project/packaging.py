@@ -22,6 +22,8 @@ _DECLARED = {
 
 _PUBLISHED = regex(r"\bclassifiers?\s*=|Programming Language ::")
 """What a declaration says for an index of packages, where people look for them."""
+_COMMANDS = regex(r"console_scripts|gui_scripts|^\[(?:project|tool\.poetry)\.(?:gui-)?scripts", re.MULTILINE)
+"""What makes functions commands."""
 _NAME = regex(r"\bname\s*=\s*[\"']?([\w.-]+)")
 _INSTALLED = r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?{name}(?![\w./-])"
 _FROM_REPOSITORY = regex(
@@ -79,6 +81,13 @@ def has_users(project: Project) -> bool:
     if is_application(project):
         return False
     return is_published(project) or not _is_more_than_a_package(project)
+
+
+def declares_commands(project: Project) -> bool:
+    """Whether functions of the project are started by names that it declares."""
+    root = root_of(os.path.dirname(project.path))
+    held = (project.text_of(os.path.join(root, name)) for name in _DECLARED)
+    return any(each is not None and _COMMANDS.search(each.text) is not None for each in held)
 
 
 def is_published(project: Project) -> bool:

@@ -132,7 +132,7 @@ def _demanded_in(reached: list[tuple[Scope, list[ast.stmt], int]]) -> Demanded:
         speaks = scope.function is None or scope.file.speaks_of_devices(scope.function)
         for call, kind in _calls_within(block) if speaks else ():
             places = [each for each in places_in(call) if not is_settled(each)]
-            if needs_cuda(scope, call) or any(handed.is_cuda(scope, each) for each in places):
+            if needs_cuda(scope, call) or any(handed.is_so(scope, each) for each in places):
                 cuda += kind != _ASKED
                 if kind == _SURE:
                     functions.add((scope.file.path, line))

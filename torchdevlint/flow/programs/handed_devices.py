@@ -1,9 +1,9 @@
-"""Devices that are handed down: whether all calls of a function that are there give a parameter CUDA by name."""
+"""Devices that are handed down: whether all calls of a function give a parameter CUDA by name, or the CPU."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from torchdevlint.flow.programs.places import first_holding
@@ -27,10 +27,16 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class HandedDevices:
-    """The calls of some code, of which any function with the name that is called may be meant."""
+    """The calls of some code, of which any function with the name that is called may be meant.
 
-    def __init__(self, calls: Iterable[tuple[Scope, ast.Call]]) -> None:
+    `names` says whether a device is of the kind that is asked for, as it is written.
+    """
+
+    def __init__(
+        self, calls: Iterable[tuple[Scope, ast.Call]], names: Callable[[Scope, ast.expr], bool] = is_cuda
+    ) -> None:
         self._calls = calls
+        self._names = names
 
     @cached_property
     def _by_name(self) -> dict[str, list[tuple[Scope, ast.Call]]]:
@@ -39,11 +45,11 @@ class HandedDevices:
             found.setdefault(last_name(call.func), []).append((scope, call))
         return found
 
-    def is_cuda(self, scope: Scope, place: ast.expr, hops: int = _MOST_HOPS) -> bool:
-        """Whether a place is CUDA by name, here or for all who give the parameter that it is, or was kept of."""
+    def is_so(self, scope: Scope, place: ast.expr, hops: int = _MOST_HOPS) -> bool:
+        """Whether a place is such a one by name, here or for all who give the parameter that it is, or was kept of."""
         if hops == 0:
             return False
-        if is_cuda(scope, place):
+        if self._names(scope, place):
             return True
         path, function = dotted_path(place) or "", scope.function
         if isinstance(function, _Function) and path in argument_names(function):
@@ -69,9 +75,9 @@ class HandedDevices:
             return False
         given = argument_of(call, function, name, is_bound=positional_names(function)[:1] == ["self"])
         if given is not None:
-            return self.is_cuda(caller, given, hops)
+            return self.is_so(caller, given, hops)
         default = dict(given_by_default(function.args)).get(name)
-        return default is not None and is_cuda(Scope(scope.file, scope.project), default)
+        return default is not None and self._names(Scope(scope.file, scope.project), default)
 
 
 def is_built_on_cuda(tree: ast.Module, project: Project | None, line: int) -> bool:

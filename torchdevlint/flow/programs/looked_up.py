@@ -69,6 +69,17 @@ def _may_mean(file: ModuleFile, asked: LookedUp, meant: Meant, project: Project)
     return any(_binds(each, asked.beginning, meant, project) for each in modules)
 
 
+def looked_up_in(file: ModuleFile, project: Project) -> list[tuple[ModuleFile, str]] | None:
+    """The files whose names a file looks up, with what these begin with; None where it may load any file by a text."""
+    found: list[tuple[ModuleFile, str]] = []
+    for each in _looked_up(file.tree):
+        if each.module == _ANY:
+            return None
+        modules = [file] if each.module == _OWN else _modules(file, each.module, project)
+        found += [(module, each.beginning) for module in modules]
+    return None if _runs_files(file.tree) else found
+
+
 def may_load(file: ModuleFile, home: str) -> bool:
     """Whether a file may import the module at `home` by a text that is made when it runs."""
     loading = (each for each in _looked_up(file.tree) if each.module == _ANY)

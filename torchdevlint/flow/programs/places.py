@@ -26,6 +26,11 @@ def expression_at(tree: ast.Module, at: Span) -> ast.expr | None:
     return next(calls, None) or next(exact, None)
 
 
+def expression_of(tree: ast.Module, at: Span) -> ast.expr | None:
+    """The outermost expression that begins and ends with a span."""
+    return next((each for each in inside(tree) if isinstance(each, ast.expr) and _is_exactly(each, at)), None)
+
+
 def _is_around(node: ast.Call, at: Span) -> bool:
     starts = node.lineno == at.row and node.col_offset + 1 >= at.column
     return starts and node.end_lineno == at.end_row and (node.end_col_offset or 0) + 1 >= at.end_column

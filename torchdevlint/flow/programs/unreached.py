@@ -52,6 +52,34 @@ class Unreached:
             self._known[around.name] = not self._is_reached(around.name)
         return self._known[around.name]
 
+    def may_be_found(self, line: int) -> bool:
+        """Whether other programs may come to a line than those that import it: by a text that is a path of names.
+
+        What a text means to the files that import it, they look up themselves.
+        """
+        if self._project.path.endswith(NOTEBOOK):
+            return False
+        around = first_holding(self._tree.body, line)
+        name = around.name if isinstance(around, _DEFINITIONS) else ""
+        ways = self._callers.ways_to(frozenset({name} if name else ()))
+        if not ways or any(self._may_be_loaded(word, ways) for word in LOADED_BY_NAME):
+            return True
+        leading = (statement for each in ways for statement in _on_the_way(each))
+        names = {each.name for each in leading if isinstance(each, ast.ClassDef)}
+        return any(self._is_written_as_path(each) for each in sorted(names | ({name} if name else set())))
+
+    def _is_written_as_path(self, name: str) -> bool:
+        """Whether a configuration says a name with its module, or a document as code."""
+        paths = self._project.saying((name,), beside_code=True)
+        if paths is None:
+            return True
+        dotted, as_code = re.compile(rf"\w[.:]{re.escape(name)}\b"), re.compile(_AS_CODE.format(re.escape(name)))
+        for path in paths:
+            text = None if path.endswith(NOTEBOOK) else self._project.text_of(path)
+            if text is not None and (as_code if PurePath(path).suffix in _FOR_PEOPLE else dotted).search(text.text):
+                return True
+        return False
+
     def _is_reached(self, name: str) -> bool:
         ways = self._callers.ways_to(frozenset({name}))
         if not ways or any(each.runs or each.file.path.endswith(NOTEBOOK) for each in ways):

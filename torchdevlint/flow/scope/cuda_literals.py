@@ -7,6 +7,7 @@ be it imported from another file of the project.
 from __future__ import annotations
 
 import ast
+import re
 from functools import cached_property
 
 from torchdevlint.flow.knowledge import torch_api
@@ -19,6 +20,7 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_assignments_in, own_nodes_in
 
 _CUDA = regex(r"cuda(?::.*)?")
+_CPU = regex(r"cpu(?::\d+)?")
 _MOST_HOPS = 5
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TOLD = frozenset("self cls args opt opts options cfg config conf params hparams torch".split())
@@ -151,48 +153,57 @@ def is_of_object(place: str) -> bool:
     return is_of_tensor(place) or (last == "device" and is_owned)
 
 
-def is_cuda(scope: Text, node: ast.expr, hops: int = _MOST_HOPS) -> bool:
+def is_cuda(scope: Text, node: ast.expr) -> bool:
     """Whether an expression surely names CUDA: a text, a device made of one, a name that holds nothing else."""
+    return _is_named(scope, node, _CUDA)
+
+
+def names_cpu(scope: Text, node: ast.expr) -> bool:
+    """Whether an expression surely names the CPU, likewise."""
+    return _is_named(scope, node, _CPU)
+
+
+def _is_named(scope: Text, node: ast.expr, named: re.Pattern[str], hops: int = _MOST_HOPS) -> bool:
     if hops == 0:
         return False
     text = _beginning(node)
     if text is not None:
-        return _CUDA.fullmatch(text) is not None
+        return named.fullmatch(text) is not None
     if isinstance(node, ast.Call):
         called = dotted_path(node.func) or ""
         if called.endswith("device") and len(node.args) in (1, 2):
-            return is_cuda(scope, node.args[0], hops - 1)
-        return _gives_cuda(scope, called, hops)
+            return _is_named(scope, node.args[0], named, hops - 1)
+        return _gives(scope, called, named, hops)
     path = dotted_path(node)
-    return path is not None and _holds_cuda(scope, path, hops)
+    return path is not None and _holds(scope, path, named, hops)
 
 
-def _holds_cuda(scope: Text, path: str, hops: int) -> bool:
+def _holds(scope: Text, path: str, named: re.Pattern[str], hops: int) -> bool:
     if isinstance(scope.function, _FUNCTIONS) and path in argument_names(scope.function):
         return False
     for each in scope.around:
         own = each is scope.tree and path not in _bound_within(scope.tree)
         values = _own_values(scope.tree).get(path) if own else values_by_path(each).get(path)
         if values:
-            return all(is_cuda(scope, value, hops - 1) for value in values)
+            return all(_is_named(scope, value, named, hops - 1) for value in values)
     first, _, rest = path.partition(".")
     constants = _classes(scope.tree).get(first)
     if constants is not None:
         values = values_by_path(constants).get(rest, [])
-        return bool(values) and all(is_cuda(scope, value, hops - 1) for value in values)
+        return bool(values) and all(_is_named(scope, value, named, hops - 1) for value in values)
     led = scope.elsewhere(path)
-    return led is not None and _holds_cuda(*led, hops - 1)
+    return led is not None and _holds(*led, named, hops - 1)
 
 
-def _gives_cuda(scope: Text, path: str, hops: int) -> bool:
-    """Whether a function of the project gives nothing but CUDA: ``def free_gpu(): return f"cuda:{freest}"``."""
+def _gives(scope: Text, path: str, named: re.Pattern[str], hops: int) -> bool:
+    """Whether a function of the project gives nothing but what is `named`: ``return f"cuda:{freest}"``."""
     function = _functions(scope.tree).get(path)
     if function is None:
         led = scope.elsewhere(path) if path else None
-        return led is not None and _gives_cuda(*led, hops - 1) if hops else False
+        return led is not None and _gives(*led, named, hops - 1) if hops else False
     inside = scope.within(function)
     returned = [each.value for each in own_nodes_in(function, ast.Return)]
-    return bool(returned) and all(each is not None and is_cuda(inside, each, hops - 1) for each in returned)
+    return bool(returned) and all(each is not None and _is_named(inside, each, named, hops - 1) for each in returned)
 
 
 @once_a_node

@@ -1,0 +1,137 @@
+"""Tensors on the default device, where no program of an application has what they meet on an accelerator: advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import ASKING, found
+
+NET = """import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.layer(x) + torch.ones(4)
+
+    def sample(self, noise):
+        return self.layer(noise) + torch.arange(4)
+
+class Other(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.layer(x)
+
+    def sample(self, noise):
+        return self.layer(noise)
+"""
+MAIN = """import torch
+from helper import place
+from net import Net, Other
+
+def build(name):
+    net = Net()
+    return net
+
+def main(loader):
+    device = place()
+    other = Other().to(device)
+    net = build("net")
+    for batch in loader:
+        print(other(batch.to(device)).sum().item())
+        print(other.sample(batch.to(device)).sum().item())
+        net(batch)
+
+if __name__ == "__main__":
+    main(torch.utils.data.DataLoader(range(8)))
+"""
+MOVED = ('net = build("net")', 'net = build("net").to(device)')
+
+
+def test_a_model_that_stays_on_the_cpu_beside_one_that_is_moved(tmp_path: Path) -> None:
+    """Its method is called of the other model alone."""
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN)
+    assert found(root) == []
+    assert found(root, "TDL003", "TDL014") == ["net.py:TDL003", "net.py:TDL003"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rows"),
+    [
+        pytest.param(*MOVED, 2, id="moved where it is built"),
+        pytest.param("    return net\n", "    return net.cuda()\n", 2, id="moved where it comes from"),
+        pytest.param("    for batch", "    net.to(device)\n    for batch", 2, id="moved in place"),
+        pytest.param('build("net")', 'torch.nn.DataParallel(build("net"))', 2, id="moved by a wrapper"),
+        pytest.param(
+            "    other = Other()", "    nets = {'net': Net}\n    other = nets['net']()", 2, id="out of a table"
+        ),
+        pytest.param('build("net")', "torch.nn.Sequential(build(1)).to(device)", 2, id="a part of what is moved"),
+        pytest.param("net(batch)", "net(batch.to(device))", 1, id="what it is given"),
+        pytest.param("net(batch)", "net.layer.cuda()\n        net.sample(batch)", 2, id="a layer of it"),
+        pytest.param("net(batch)", "net(batch.to('cpu'))", 0, id="the CPU by name"),
+        pytest.param("net(batch)", "net(other(batch.to(device)).cpu())", 0, id="brought back"),
+        pytest.param('build("net")', "build(device)", 0, id="a device that nobody uses"),
+    ],
+)
+def test_evidence_that_something_is_on_an_accelerator(tmp_path: Path, old: str, new: str, rows: int) -> None:
+    main = MAIN.replace(old, new)
+    assert main != MAIN
+    root = application(tmp_path, helper=ASKING, net=NET, main=main)
+    assert found(root).count("net.py:TDL003") == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rows"),
+    [
+        pytest.param(
+            "other.py", "from net import Net\nfrom helper import place\nprint(Net().to(place()))\n", 1, id="program"
+        ),
+        pytest.param("other.py", "from net import Net\nprint(Net())\n", 0, id="a program of the CPU"),
+        pytest.param("README.md", "```python\nfrom net import Net\n```\n", 2, id="people"),
+        pytest.param("run.yaml", "model:\n  _target_: net.Net\n", 2, id="a configuration"),
+        pytest.param("run.yaml", "model: Net\n", 0, id="a word of a configuration"),
+        pytest.param(
+            "plug.py", "import importlib, sys\nprint(importlib.import_module(sys.argv[1]).Net)\n", 2, id="by a text"
+        ),
+    ],
+)
+def test_other_programs(tmp_path: Path, name: str, text: str, rows: int) -> None:
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN)
+    (root / name).write_text(text)
+    assert found(root).count("net.py:TDL003") == rows
+
+
+def test_data_are_not_moved_with_the_model_that_is_trained_on_them(tmp_path: Path) -> None:
+    """A transform of a data set is a Module, and runs where its items are made."""
+    data = """import torch
+from net import Net
+
+class Data(torch.utils.data.Dataset):
+    def __init__(self):
+        self.transform = Net()
+
+    def __getitem__(self, index):
+        return self.transform(torch.ones(4))
+"""
+    main = """import pytorch_lightning as pl
+import torch
+from data import Data
+from helper import place
+from net import Other
+
+if __name__ == "__main__":
+    pl.Trainer(accelerator="auto").fit(Other().to(place()), torch.utils.data.DataLoader(Data()))
+"""
+    root = application(tmp_path, helper=ASKING, net=NET, data=data, main=main)
+    assert found(root) == []
+    root = application(tmp_path, helper=ASKING, net=NET, data=data, main=main.replace("Other", "Net"))
+    assert found(root) == ["net.py:TDL003"]

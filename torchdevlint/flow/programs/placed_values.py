@@ -1,0 +1,349 @@
+"""Where what a program brings to an accelerator may go: through names, attributes, arguments and results.
+
+The order of statements does not count, nor which object holds an attribute, so that nothing which can be placed is
+missed. What makes a tensor anew, or brings it to the host, ends it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable
+
+from torchdevlint.flow.programs.definitions import PLACED, Definitions, Object, Token
+from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH
+from torchdevlint.flow.programs.placing import ON_HOST, Placing, is_imported_from, is_of_host, is_put_on_host
+from torchdevlint.flow.programs.running import LOOKING_UP, Running
+from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.source.nodes import CHILDREN, assignments_in, below, inside, is_below, nodes_in, once_a_node
+
+Place = tuple[str, int, str]
+"""A name of a function (by its file and line; 0 for the top level), or an attribute of any object ("", 0)."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_RESULT = "return"
+_FILLING = frozenset("append extend add update insert put appendleft setdefault copy_ fill_ push".split())
+_OF_ITSELF = frozenset("train eval half float double bfloat16 type requires_grad_ share_memory apply compile".split())
+"""Methods of a Module that give it back."""
+_CALLED = ("forward", "__call__")
+_GOT_OUT = ("__getitem__", "__iter__", "__next__", "collate_fn")
+_NOTHING: frozenset[Token] = frozenset()
+
+
+class PlacedValues:
+    """The values of one program: where each token may be, which is a definition or says that something is placed."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self._placing = Placing(running.scopes)
+        self._held: defaultdict[Place, set[Token]] = defaultdict(set)
+        self._readers: defaultdict[Place, dict[int, None]] = defaultdict(dict)
+        self._units = running.scopes
+        self._left: dict[int, None] = dict.fromkeys(range(len(self._units)))
+        self._unit = -1
+        self._known = Definitions(running)
+        while self._left:
+            self._unit = next(iter(self._left))
+            del self._left[self._unit]
+            self._run(*self._units[self._unit])
+
+    def may_be_placed(self, scope: Scope, node: ast.expr) -> bool:
+        """Whether what an expression gives may be on an accelerator."""
+        self._unit = -1
+        return PLACED in self._value(scope, node)
+
+    def _get(self, place: Place) -> set[Token]:
+        if self._unit >= 0:
+            self._readers[place][self._unit] = None
+        return self._held[place]
+
+    def _put(self, place: Place, tokens: Iterable[Token]) -> None:
+        held = self._held[place]
+        before = len(held)
+        held.update(tokens)
+        if len(held) > before and self._unit >= 0:
+            self._left.update(self._readers[place])
+
+    def _moved(self, tokens: Iterable[Token]) -> None:
+        """An object is moved, with all that its class builds; but data that others read item by item is not."""
+        for each in tokens:
+            if isinstance(each, Object) and not self._known.methods_of([each], "__getitem__"):
+                self._put((*each.of, PLACED), [PLACED])
+
+    def _is_moved(self, tokens: Iterable[Token]) -> bool:
+        return any(isinstance(each, Object) and self._get((*each.of, PLACED)) for each in tokens)
+
+    def _run(self, scope: Scope, node: ast.stmt) -> None:
+        if isinstance(node, _FUNCTIONS) and scope.owner is not None:
+            self._run_method(scope, node)
+        for each in inside(node):
+            if isinstance(each, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and each.value is not None:
+                targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+                for target in targets:
+                    self._assign(scope, target, each.value)
+            elif isinstance(each, (ast.For, ast.AsyncFor, ast.comprehension)):
+                self._bind(scope, each.target, self._got_out(self._value(scope, each.iter)))
+            elif isinstance(each, ast.withitem) and each.optional_vars is not None:
+                self._bind(scope, each.optional_vars, self._value(scope, each.context_expr))
+            elif isinstance(each, (ast.Return, ast.Yield, ast.YieldFrom)):
+                self._give(scope, node, each)
+            elif isinstance(each, ast.Expr):
+                self._drop(scope, each.value)
+
+    def _run_method(self, scope: Scope, node: ast.stmt) -> None:
+        """What the class of a method builds is moved with its objects."""
+        assert scope.owner is not None
+        owner = Object((scope.file.path, scope.owner.lineno))
+        names = positional_names(node)  # type: ignore[arg-type]
+        if names and not _is_decorated(node, "staticmethod"):
+            self._put(
+                (scope.file.path, node.lineno, names[0]), [owner.of if _is_decorated(node, "classmethod") else owner]
+            )
+        bases = (dotted_path(each) or "" for each in scope.owner.bases)
+        if any(is_imported_from(scope.file.tree, each) for each in bases):
+            self._moved([owner])
+        if not self._is_moved([owner]):
+            return
+        self._moved(map(Object, self._known.bases.get(owner.of, ())))
+        if node.name in CALLED_BY_TORCH:  # type: ignore[attr-defined]
+            for name in names[1:]:
+                self._put((scope.file.path, node.lineno, name), [PLACED])
+        for call in nodes_in(node, ast.Call):
+            self._moved(self._value(scope, call))
+        for each in assignments_in(node):
+            if isinstance(each.targets[0], ast.Attribute):
+                self._moved(self._value(scope, each.value))
+
+    def _give(self, scope: Scope, node: ast.stmt, returned: ast.Return | ast.Yield | ast.YieldFrom) -> None:
+        """What the innermost function around a `return` gives."""
+        inner = [each for each in nodes_in(node, ast.FunctionDef) if is_below(returned, each)]
+        nearest = max(inner, key=lambda each: each.lineno, default=node)
+        if isinstance(nearest, _FUNCTIONS) and returned.value is not None:
+            self._put((scope.file.path, nearest.lineno, _RESULT), self._value(scope, returned.value))
+
+    def _drop(self, scope: Scope, node: ast.expr) -> None:
+        """A statement that is one expression: what is moved there may be a Module, which moves in place."""
+        tokens = self._value(scope, node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and self._placing.may_move(scope, node):
+            self._bind(scope, node.func.value, tokens)
+
+    def _assign(self, scope: Scope, target: ast.expr, value: ast.expr) -> None:
+        parts = (ast.Tuple, ast.List)
+        if isinstance(target, parts) and isinstance(value, parts) and len(target.elts) == len(value.elts):
+            for each, part in zip(target.elts, value.elts, strict=True):
+                self._assign(scope, each, part)
+        else:
+            self._bind(scope, target, self._value(scope, value))
+
+    def _bind(self, scope: Scope, target: ast.expr, tokens: Iterable[Token]) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for each in target.elts:
+                self._bind(scope, each, tokens)
+        elif isinstance(target, (ast.Subscript, ast.Starred)):
+            self._bind(scope, target.value, tokens)
+        elif isinstance(target, ast.Name):
+            if scope.owner is not None and scope.function is None:
+                self._put(("", 0, target.id), tokens)
+            self._put(self._place_of(scope, target.id), tokens)
+        elif isinstance(target, ast.Attribute):
+            self._put(("", 0, target.attr), tokens)
+
+    def _place_of(self, scope: Scope, name: str) -> Place:
+        is_local = scope.function is not None and name in _bound_in(scope.function)
+        return scope.file.path, scope.function.lineno if is_local and scope.function else 0, name
+
+    def _value(self, scope: Scope, node: ast.AST) -> frozenset[Token]:
+        if isinstance(node, ast.Name):
+            return self._named(scope, node.id)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(scope, node)
+        if isinstance(node, ast.Call):
+            return self._called(scope, node)
+        if isinstance(node, ast.Subscript):
+            return frozenset(self._got_out(self._value(scope, node.value)))
+        if isinstance(node, (ast.Compare, ast.IfExp)):
+            parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node.left, *node.comparators]
+        elif type(node) in CHILDREN:
+            parts = [each for each in below([node]) if isinstance(each, ast.expr)]
+        else:
+            return _NOTHING
+        return frozenset().union(*(self._value(scope, each) for each in parts))
+
+    def _named(self, scope: Scope, name: str) -> frozenset[Token]:
+        place = self._place_of(scope, name)
+        found = set(self._get(place))
+        if place[1]:
+            nested = nodes_in(scope.function, ast.FunctionDef) if scope.function is not None else []
+            found.update((place[0], each.lineno) for each in nested if each.name == name)
+            return frozenset(found)
+        return frozenset(found | self._bound(scope.file, name))
+
+    def _bound(self, file: ModuleFile, path: str) -> set[Token]:
+        """What a name of the top level stands for, in this file or in the one that it is imported from."""
+        found: set[Token] = set()
+        for home, each in self._running.bound(file, path):
+            if isinstance(each, (*_FUNCTIONS, ast.ClassDef)):
+                found.add((home.path, each.lineno))
+            else:
+                found |= self._get((home.path, 0, path.rpartition(".")[2]))
+        return found
+
+    def _attribute(self, scope: Scope, node: ast.Attribute) -> frozenset[Token]:
+        if node.attr in ON_HOST:
+            return _NOTHING
+        path = dotted_path(node)
+        of_module = self._bound(scope.file, path) if path and _is_import(scope.file, path) else None
+        if of_module:
+            return frozenset(of_module)
+        base = self._value(scope, node.value)
+        found = self._known.methods_of(base, node.attr)
+        kept = self._get(("", 0, node.attr))
+        left = base if node.attr == "module" else [each for each in base if not isinstance(each, Object)]
+        is_placed = PLACED in base or self._is_moved(base)
+        return frozenset({*found, *(kept or (() if found else left)), *([PLACED] if is_placed and not found else [])})
+
+    def _got_out(self, tokens: Iterable[Token]) -> set[Token]:
+        """What comes out of something: an item, a round of a loop."""
+        found = set(tokens)
+        for each in list(found):
+            if isinstance(each, Object):
+                methods = (method for name in _GOT_OUT for method in self._known.methods_of([each], name))
+                found.update(token for method in methods for token in self._get((*method, _RESULT)))
+        return found
+
+    def _called(self, scope: Scope, call: ast.Call) -> frozenset[Token]:
+        given = [self._value(scope, each) for each in call.args]
+        named = {each.arg: self._value(scope, each.value) for each in call.keywords}
+        together: set[Token] = set().union(*given, *named.values())
+        function = call.func
+        receiver = self._value(scope, function.value) if isinstance(function, ast.Attribute) else _NOTHING
+        if self._placing.may_move(scope, call):
+            self._moved(receiver)
+            return frozenset({*receiver, PLACED})
+        last, path = last_name(function), dotted_path(function) or ""
+        if (last in ON_HOST and isinstance(function, ast.Attribute)) or is_put_on_host(call):
+            return frozenset(receiver - {PLACED})
+        if is_of_host(path, call):
+            return _NOTHING
+        if path in LOOKING_UP:
+            return frozenset({*self._running.looked_up, *together})
+        if path == "super" and scope.owner is not None:
+            return frozenset(map(Object, self._known.bases.get((scope.file.path, scope.owner.lineno), ())))
+        callee = self._value(scope, function)
+        known = [each for each in callee if each != PLACED]
+        results = self._hand_over(scope, call, known, given, named)
+        if isinstance(function, ast.Attribute) and last in _FILLING:
+            self._bind(scope, function.value, together)
+        if results is not None:
+            return frozenset(results)
+        return frozenset(self._of_library(scope, call, receiver | callee, together))
+
+    def _of_library(self, scope: Scope, call: ast.Call, receiver: frozenset[Token], together: set[Token]) -> set[Token]:
+        """What a call gives of which the project knows nothing: it may be made of all that the call says."""
+        if self._placing.may_make(scope, call):
+            self._moved(receiver | together)
+            return {*receiver, *together, PLACED}
+        self._call_back(together)
+        if PLACED in receiver or is_imported_from(scope.file.tree, dotted_path(call.func) or ""):
+            self._moved(together)
+        found = self._got_out(together | receiver)
+        is_placing = PLACED in found or self._is_moved(found)
+        if last_name(call.func) not in _OF_ITSELF:
+            found -= {each for each in receiver if isinstance(each, Object)}
+        return found | ({PLACED} if is_placing else set())
+
+    def _hand_over(
+        self,
+        scope: Scope,
+        call: ast.Call,
+        callee: Iterable[Token],
+        given: list[frozenset[Token]],
+        named: dict[str | None, frozenset[Token]],
+    ) -> set[Token] | None:
+        """Give what a call says to what is called, and get what that gives; None where nothing of it is known."""
+        results: set[Token] = set()
+        is_known = False
+        for each in callee:
+            if isinstance(each, Object):
+                methods = [method for name in _CALLED for method in self._known.methods_of([each], name)]
+                is_known = is_known or bool(methods)
+                results.update([PLACED] if self._is_moved([each]) else ())
+                for method in methods:
+                    results |= self._call(method, given, named, is_bound=True)
+            elif each in self._known.bases:
+                is_known = True
+                results.add(Object(each))
+                for method in self._known.methods_of([each], "__init__"):
+                    self._call(method, given, named, is_bound=True)
+            elif each in self._known.scope_of:
+                is_known = True
+                is_bound = self._known.is_method(each) and not self._is_of_class(scope, call.func)
+                results |= self._call(each, given, named, is_bound=is_bound)
+        return results if is_known else None
+
+    def _is_of_class(self, scope: Scope, called: ast.expr) -> bool:
+        """Whether a method is read of its class: ``Net.forward(net, x)``."""
+        return isinstance(called, ast.Attribute) and any(
+            each in self._known.bases for each in self._value(scope, called.value)
+        )
+
+    def _call(
+        self,
+        function: Token,
+        given: list[frozenset[Token]],
+        named: dict[str | None, frozenset[Token]],
+        *,
+        is_bound: bool,
+    ) -> set[Token]:
+        if function not in self._known.scope_of:
+            return set()
+        scope, node = self._known.scope_of[function]
+        assert isinstance(node, _FUNCTIONS)
+        home = scope.file.path, 0 if scope.function is None else scope.function.lineno
+        places = positional_names(node)[is_bound and not _is_decorated(node, "staticmethod") :]
+        rest = [each.arg for each in (node.args.vararg, node.args.kwarg) if each is not None]
+        stars: set[Token] = set(named.get(None, ()))
+        for index, tokens in enumerate(given):
+            for name in places[index : index + 1] or rest:
+                self._put((*home, name), tokens)
+        for key, tokens in named.items():
+            for name in [key] if key in (*places, *(each.arg for each in node.args.kwonlyargs)) else rest:
+                self._put((*home, str(name)), tokens)
+        if stars or len(given) > len(places):
+            for name in places:
+                self._put((*home, name), stars)
+        return set(self._get((*function, _RESULT)))
+
+    def _call_back(self, together: set[Token]) -> None:
+        """A library is given functions and objects, and may call them with the rest."""
+        if PLACED not in together:
+            return
+        for each in together:
+            methods: list[Token] = [each] if each in self._known.scope_of else []
+            methods += [
+                found for name in _CALLED if isinstance(each, Object) for found in self._known.methods_of([each], name)
+            ]
+            for method in methods:
+                scope, node = self._known.scope_of.get(method, (None, None))  # type: ignore[arg-type]
+                if scope is not None and isinstance(node, _FUNCTIONS):
+                    for name in positional_names(node)[self._known.is_method(method) :]:
+                        self._put(self._place_of(scope, name), [PLACED])
+
+
+def _is_decorated(node: ast.AST, name: str) -> bool:
+    return any(last_name(each) == name for each in getattr(node, "decorator_list", ()))
+
+
+@once_a_node
+def _bound_in(function: ast.AST) -> frozenset[str]:
+    """The names that a function binds, with its arguments and those of what is in it; not what is global."""
+    names = {each.id for each in nodes_in(function, ast.Name) if not isinstance(each.ctx, ast.Load)}
+    names.update(each.arg for each in nodes_in(function, ast.arg))
+    names.update(each.name for each in nodes_in(function, ast.FunctionDef))
+    return frozenset(names.difference(name for each in nodes_in(function, ast.Global) for name in each.names))
+
+
+def _is_import(file: ModuleFile, path: str) -> bool:
+    statements = file.bindings.get(path.partition(".")[0], ())
+    return any(isinstance(part, (ast.Import, ast.ImportFrom)) for each in statements for part in inside(each))

@@ -1,0 +1,264 @@
+"""What one program of a project runs: the functions and methods that it comes to, from its first line on.
+
+This is rapid type analysis. A name means what it resolves to, be it through imports; a method counts where the program
+comes to its class and reads an attribute of that name. What may be called otherwise, by a library or a text, counts.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from msgspec import Struct
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH
+from torchdevlint.flow.programs.looked_up import looked_up_in
+from torchdevlint.flow.programs.mentions import REGISTERS_NOTHING
+from torchdevlint.flow.programs.places import first_holding
+from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.project.modules import ModuleFile, is_main_guard
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+_MOST_FILES = 120
+"""Where a program imports more files of its project, what it runs is not known."""
+_MOST_HOPS = 6
+"""How many modules hand a name on, and how many bases a class has."""
+_SHORTEST = 3
+"""So many letters of a name that is put together are written down."""
+LOOKING_UP = frozenset({"eval", "exec", "getattr", "globals", "locals", "vars"})
+"""What may give anything that a text names."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_TABLES = (ast.Dict, ast.List, ast.Tuple, ast.Set)
+_CALLING_NOTHING = frozenset(
+    "object nn.Module torch.nn.Module Module ABC abc.ABC Dataset data.Dataset torch.utils.data.Dataset Enum enum.Enum "
+    "torch.utils.data.IterableDataset Exception ValueError NamedTuple Protocol Generic dict list".split()
+)
+"""Bases that call no method but those which the language or torch calls of every object."""
+_BUILT_IN = frozenset(vars(builtins))
+
+
+class Read(Struct, frozen=True):
+    """What some code reads: names with the attributes that are read of them, attributes by themselves, and texts."""
+
+    paths: frozenset[str]
+    attributes: frozenset[str]
+    texts: frozenset[str]
+
+
+class Running:
+    """One program, which is started as the file `program`."""
+
+    def __init__(self, program: ModuleFile, project: Project) -> None:
+        self._program = program
+        self._project = project
+        self._files: dict[str, ModuleFile] = {}
+        self._come_to: set[tuple[str, int]] = set()
+        """The definitions, by their file and line, that it comes to."""
+        self.scopes: list[tuple[Scope, ast.stmt]] = []
+        """The code that it runs: functions, and statements of the top level and of classes."""
+        self.looked_up: set[tuple[str, int]] = set()
+        """The definitions that it may look up by a text."""
+        self._waiting: defaultdict[str, list[tuple[Scope, ast.stmt]]] = defaultdict(list)
+        """The methods of the classes that it comes to, by their names, which nothing has read so far."""
+        self._read: set[str] = set()
+        self._texts: set[str] = set()
+        self._left: list[tuple[Scope, ast.stmt]] = []
+
+    @cached_property
+    def is_known(self) -> bool:
+        """Whether all that it runs is seen."""
+        paths = self._project.import_closure([self._program.path], _MOST_FILES)
+        for path in paths or ():
+            module = self._program if path == self._program.path else self._project.library.get(path)
+            self._project.used(path, "", module)
+            if module is None:
+                return False
+            self._files[path] = module
+        return paths is not None and self._is_followed()
+
+    def file(self, path: str) -> ModuleFile | None:
+        """One of the files that it is made of, once `is_known` is asked."""
+        return self._files.get(path)
+
+    def comes_to(self, home: str, line: int) -> bool:
+        """Whether it runs a line of the file at `home`, once `is_known` is asked."""
+        file = self._files.get(home)
+        if file is None:
+            return False
+        around = first_holding(file.tree.body, line)
+        if not isinstance(around, _DEFINITIONS):
+            return around is None or not is_main_guard(around) or file is self._program
+        inner = first_holding(around.body, line) if isinstance(around, ast.ClassDef) else None
+        held = [around, *([inner] if isinstance(inner, _FUNCTIONS) else [])]
+        return all((home, each.lineno) in self._come_to for each in held)
+
+    def _is_followed(self) -> bool:
+        for file in self._files.values():
+            looked_up = looked_up_in(file, self._project)
+            if looked_up is None:
+                return False
+            for module, beginning in looked_up:
+                self._come_to_names(module, beginning)
+            for statement in file.tree.body:
+                self._begin(file, statement)
+        while self._left or (self._texts and "getattr" in self._read):
+            if not self._left:
+                texts = tuple(each for each in self._texts if len(each) >= _SHORTEST)
+                self._read_attributes([each for each in self._waiting if each.startswith(texts)])
+                self._texts = set()
+                continue
+            scope, node = self._left.pop()
+            self._follow(scope, node)
+        return True
+
+    def _begin(self, file: ModuleFile, statement: ast.stmt) -> None:
+        """What an import of the file, or its start, runs of a statement of the top level."""
+        if is_main_guard(statement) and file is not self._program:
+            return
+        if isinstance(statement, _DEFINITIONS):
+            for each in statement.decorator_list:
+                self._leave(Scope(file, self._project), ast.Expr(each))
+            if is_registered(statement):
+                self._come(file, statement)
+        elif not isinstance(statement, (ast.Import, ast.ImportFrom)) and not _is_table(statement):
+            self._leave(Scope(file, self._project), statement)
+
+    def _come(self, file: ModuleFile, statement: ast.stmt) -> None:
+        """What is bound by a statement of the top level is read."""
+        if (file.path, statement.lineno) in self._come_to:
+            return
+        self._come_to.add((file.path, statement.lineno))
+        if isinstance(statement, ast.ClassDef):
+            self._come_to_class(file, statement)
+        elif isinstance(statement, _FUNCTIONS):
+            self._leave(Scope(file, self._project, statement), statement)
+        elif _is_table(statement):
+            self._leave(Scope(file, self._project), statement)
+
+    def _come_to_class(self, file: ModuleFile, owner: ast.ClassDef) -> None:
+        scope = Scope(file, self._project, None, owner)
+        for read in (*owner.bases, *(each.value for each in owner.keywords)):
+            self._leave(scope, ast.Expr(read))
+        is_open = self._is_called_by_base(file, owner)
+        for each in owner.body:
+            if not isinstance(each, _FUNCTIONS):
+                self._leave(scope, each)
+                continue
+            method = Scope(file, self._project, each, owner)
+            if is_open or is_called_by_others(each) or each.name in self._read:
+                self._come_to_method(method, each)
+            else:
+                self._waiting[each.name].append((method, each))
+
+    def _come_to_method(self, scope: Scope, method: ast.stmt) -> None:
+        self._come_to.add((scope.file.path, method.lineno))
+        self._leave(scope, method)
+
+    def _is_called_by_base(self, file: ModuleFile, owner: ast.ClassDef, hops: int = _MOST_HOPS) -> bool:
+        """Whether a base of a class is one of a library that may call any of its methods."""
+        if hops == 0:
+            return True
+        for path in map(dotted_path, owner.bases):
+            if path is not None and path in _CALLING_NOTHING:
+                continue
+            found = [] if path is None else list(self.bound(file, path))
+            if not found or any(not isinstance(each, ast.ClassDef) for _, each in found):
+                return True
+            if any(self._is_called_by_base(home, each, hops - 1) for home, each in found):  # type: ignore[arg-type]
+                return True
+        return False
+
+    def _leave(self, scope: Scope, node: ast.stmt) -> None:
+        """Put aside what is run, to be read in its turn."""
+        self._left.append((scope, node))
+
+    def _follow(self, scope: Scope, node: ast.stmt) -> None:
+        self.scopes.append((scope, node))
+        read = read_by(node)
+        self._texts |= read.texts
+        self._read_attributes(read.attributes)
+        if "getattr" in read.paths:
+            self._read.add("getattr")
+        for path in read.paths:
+            for home, statement in self.bound(scope.file, path):
+                self._come(home, statement)
+
+    def _read_attributes(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._read.add(name)
+            for scope, method in self._waiting.pop(name, ()):
+                self._come_to_method(scope, method)
+
+    def _come_to_names(self, file: ModuleFile, beginning: str, hops: int = _MOST_HOPS) -> None:
+        """All that a module binds under names which begin so, be it with all names of another one."""
+        for name in [each for each in file.bindings if each.startswith(beginning)]:
+            for home, statement in self.bound(file, name):
+                self.looked_up.add((home.path, statement.lineno))
+                self._come(home, statement)
+        for star in file.stars if hops else ():
+            path = self._project.locate(file.path, *star)
+            if path in self._files:
+                self._come_to_names(self._files[path], beginning, hops - 1)
+
+    def bound(self, file: ModuleFile, path: str) -> Iterator[tuple[ModuleFile, ast.stmt]]:
+        """The statements that bind what a path of names means in a file."""
+        first = path.partition(".")[0]
+        statements = file.bindings.get(first, ())
+        imported = not statements or any(_imports(each) for each in statements)
+        yield from ((file, each) for each in statements if not isinstance(each, (ast.Import, ast.ImportFrom)))
+        if imported and (statements or first not in _BUILT_IN):
+            led = defined(self._project, file.path, file.tree, path)
+            for each in () if led is None else led[0].bindings.get(led[1].partition(".")[0], ()):
+                yield led[0], each  # type: ignore[index]
+
+
+def _imports(statement: ast.stmt) -> bool:
+    return any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in inside(statement))
+
+
+def _is_table(statement: ast.stmt) -> bool:
+    """Whether a statement binds a display that calls nothing: whoever reads its name reads what is in there."""
+    value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
+    return isinstance(value, _TABLES) and not nodes_in(value, ast.Call)
+
+
+def is_registered(node: ast.stmt) -> bool:
+    """Whether a definition may be registered by a decorator."""
+    decorators = getattr(node, "decorator_list", ())
+    paths = (dotted_path(each.func if isinstance(each, ast.Call) else each) for each in decorators)
+    return not REGISTERS_NOTHING.issuperset(path or "" for path in paths)
+
+
+def is_called_by_others(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the language or torch calls a method of each object, or something that it is registered with."""
+    by_torch = method.name in CALLED_BY_TORCH or method.name in torch_api.MODULE_ATTRIBUTES
+    return by_torch or method.name.startswith("__") or is_registered(method)
+
+
+@once_a_node
+def read_by(node: ast.AST) -> Read:
+    """What some code reads; neither what says of which type something is, nor its own arguments."""
+    typed = [each.annotation for each in nodes_in(node, ast.arg)]
+    typed += [each.returns for each in nodes_in(node, ast.FunctionDef)]
+    typed += [each.returns for each in nodes_in(node, ast.AsyncFunctionDef)]
+    typed += [each.annotation for each in nodes_in(node, ast.AnnAssign)]
+    left_out = {id(part) for each in typed if each is not None for part in inside(each)}
+    own = argument_names(node) if isinstance(node, _FUNCTIONS) else frozenset()
+    attributes = [each for each in nodes_in(node, ast.Attribute) if id(each) not in left_out]
+    paths = {path for each in attributes if (path := dotted_path(each)) is not None}
+    names = [each for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load) and id(each) not in left_out]
+    paths.update(each.id for each in names)
+    texts = (each.value for each in nodes_in(node, ast.Constant))
+    return Read(
+        frozenset(each for each in paths if each.partition(".")[0] not in own),
+        frozenset(each.attr for each in attributes),
+        frozenset(each for each in texts if isinstance(each, str) and each.isidentifier()),
+    )
