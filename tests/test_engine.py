@@ -413,6 +413,10 @@ def test_the_diagnostics_of_a_run_are_those_of_its_files() -> None:
     assert run.problems == (Problem(None, "q"), Problem("a.py", "p"))
 
 
+TESTING = "def test(model, loader): ...\n"
+"""What evaluates a model is no test."""
+
+
 def test_what_is_advice_of_a_graver_rule_is_reported_where_the_rule_is_selected(tmp_path: Path) -> None:
     """Published weights, and loads of tests; a comment that silences one is not unused by default either."""
     text = "import torch\n\nx = torch.load('a.pt')  # noqa: TDL201\ny = torch.load('b.pt')\n"
@@ -423,11 +427,12 @@ def test_what_is_advice_of_a_graver_rule_is_reported_where_the_rule_is_selected(
         ("tests/a.py", [], [(4, "advice"), (5, "advice")]),
         ("pkg/test_a.py", [], [(4, "advice"), (5, "advice")]),
         ("pkg/clip_test.py", [(4, "warning")], [(4, "warning"), (5, "advice")]),
+        ("pkg/model_test.py", [(4, "warning")], [(4, "warning"), (5, "advice")]),
         ("latest/a.py", [(4, "warning")], [(4, "warning"), (5, "advice")]),
     ):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
-        file.write_text(text + "def test_load(): ...\n" * name.endswith("test_a.py"))
+        file.write_text(text + {"test_a.py": "def test_load(): ...\n", "model_test.py": TESTING}.get(file.name, ""))
         for settings, expected in ((Settings(root=tmp_path), default), (asking, asked)):
             found = engine.check_file(str(file), settings).diagnostics
             assert [(each.span.row, each.severity.value) for each in found] == expected, name

@@ -84,7 +84,10 @@ def test_names_that_say_nothing_of_what_is_used_as_a_model(tmp_path: Path, use: 
     assert found(application(tmp_path, helper=HELPER, loading=text, main=MAIN)) == ["loading.py:TDL201"]
 
 
-@pytest.mark.parametrize(("owner", "expected"), [("self.vocab", []), ("self.encoder", ["loading.py:TDL201"])])
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [("self.vocab", []), ("self.encoder", ["loading.py:TDL201"]), ("self.text_part", ["loading.py:TDL201"])],
+)
 def test_whose_method_takes_what_is_loaded(tmp_path: Path, owner: str, expected: list[str]) -> None:
     text = LOADING.replace("data_set = torch.load(path)", f"{owner}.load_dict(torch.load(path))")
     used = "print(len(data_set), data_set[0].x.to(self.samples[0]))\n        return data_set"

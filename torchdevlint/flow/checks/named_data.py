@@ -170,7 +170,7 @@ def _takes_models(function: ast.expr) -> bool:
     if _TAKES_MODELS.isdisjoint(_words(last_name(function))):
         return False
     owner = list(_words(last_name(function.value))) if isinstance(function, ast.Attribute) else []
-    is_of_data = not _OF_DATA.isdisjoint(owner) and _OF_MODELS.isdisjoint(owner)
+    is_of_data = not _OF_DATASETS.isdisjoint(owner) and _OF_MODELS.isdisjoint(owner)
     return not is_of_data and first_name(dotted_path(function) or "") not in _READERS
 
 
