@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.knowledge.libraries import OTHER_FRAMEWORKS
 from torchdevlint.flow.scope.annotations import annotated_tensor, annotation_name, named_in, without_none
 from torchdevlint.flow.scope.taken_by_torch import is_converted
 from torchdevlint.flow.scope.uses import Scope, uses_in
@@ -38,6 +39,12 @@ def _is_other(kind: Value) -> bool:
     if isinstance(kind, Ref):
         return is_module_class(kind.name)
     return isinstance(kind, Cls) and not any(base.endswith("Tensor") for base in kind.info.base_names)
+
+
+def is_of_another_framework(frame: Frame, annotation: ast.expr | None) -> bool:
+    """Whether an annotation names a type of another framework: ``tf.Tensor``, ``Optional[jax.Array]``."""
+    kinds = (frame.evaluate(each, State({})) for each in named_in(annotation))
+    return any(isinstance(kind, Ref) and kind.name.partition(".")[0] in OTHER_FRAMEWORKS for kind in kinds)
 
 
 def is_annotated_module(frame: Frame, scope: Scope, name: str) -> bool:

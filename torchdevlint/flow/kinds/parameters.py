@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.annotated import is_of_another_framework
 from torchdevlint.flow.kinds.targets import target_beside
 from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
 from torchdevlint.flow.knowledge import libraries, torch_api
@@ -99,6 +100,8 @@ def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, rece
 def _symbolic(
     frame: Frame, function: FunctionNode, parameter: ast.arg, default: ast.expr | None, entry: Entry
 ) -> Value:
+    if is_of_another_framework(frame, parameter.annotation):
+        return UNKNOWN
     name = parameter.arg
     uses = uses_in(function).get(name) or Uses()
     made = default_value(frame, default) if isinstance(default, ast.Call) else UNKNOWN

@@ -34,6 +34,8 @@ class Known(Struct, frozen=True):
     brings_along: bool = False
 
 
+OTHER_FRAMEWORKS = frozenset("chainer flax jax keras mindspore mlx mxnet paddle tensorflow tinygrad".split())
+"""Libraries with tensors and layers of their own, which are none of torch's."""
 PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 """Bases that bring no attribute which holds anything."""
 _MODULE = Known()

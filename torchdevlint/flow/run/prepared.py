@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.kinds.known_devices import ACCELERATOR
-from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.scope.uses import asked_in
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import choose, sequence
@@ -14,6 +13,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Obj, Unknown, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import inside, nodes_in
 
 _ALONE: Conditions = (("one process of accelerate", True),)
 _SEVERAL: Conditions = (("one process of accelerate", False),)
@@ -53,6 +53,29 @@ def _prepared(frame: Frame, node: ast.Call, argument: ast.expr, value: Value) ->
 
 def _is_trained(frame: Frame, path: str) -> bool:
     """Whether it is set to training, or an optimizer gets its parameters: then it is a model, and not a frozen one."""
-    scope = frame.owner.node if frame.owner is not None and path.startswith("self.") else frame.function
-    asked = asked_in(scope or frame.machine.tree).get(path, set())
-    return not asked.isdisjoint(("train", "parameters", "named_parameters"))
+    within = frame.owner.node if frame.owner is not None and path.startswith("self.") else frame.function
+    scope = within or frame.machine.tree
+    frozen = {part for loop in nodes_in(scope, ast.For) if _freezes(loop) for part in inside(loop.iter)}
+    asked = (each for each in nodes_in(scope, ast.Attribute) if each.attr in _ASKED_OF_TRAINED and each not in frozen)
+    return any(dotted_path(each.value) == path for each in asked)
+
+
+_ASKED_OF_TRAINED = frozenset({"train", "parameters", "named_parameters"})
+
+
+def _freezes(loop: ast.For) -> bool:
+    """``for p in model.parameters(): p.requires_grad = False``, of all that the loop goes over."""
+    return any(map(_is_frozen_by, loop.body))
+
+
+def _is_frozen_by(step: ast.stmt) -> bool:
+    if isinstance(step, ast.Assign):
+        written = any(isinstance(each, ast.Attribute) and each.attr == "requires_grad" for each in step.targets)
+        return written and _is_false(step.value)
+    call = step.value if isinstance(step, ast.Expr) else None
+    frozen = isinstance(call, ast.Call) and last_name(call.func) == "requires_grad_"
+    return frozen and bool(call.args) and _is_false(call.args[0])  # type: ignore[union-attr]
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False

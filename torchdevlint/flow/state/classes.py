@@ -31,7 +31,7 @@ _MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Dec
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
 _NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
 NO_MODULE = regex(r"Transform|Augment|Compose|Function|Pipeline|Dataset|Processor|Scheduler")
-_NO_MODULES_THERE = tuple("torch. builtins. mxnet. tensorflow. keras. paddle. mindspore. flax. chainer. tf.".split())
+_NO_MODULES_THERE = ("torch.", "builtins.", "tf.", *(f"{each}." for each in sorted(libraries.OTHER_FRAMEWORKS)))
 _EVIDENCE_CALLS = frozenset("register_buffer register_parameter add_module parameters named_parameters".split())
 
 
