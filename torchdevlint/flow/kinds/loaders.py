@@ -237,9 +237,14 @@ def _places(value: Value) -> bool:
     if isinstance(value, Tensor):
         return not on_cpu(value.device)
     node = value.info.node if isinstance(value, Obj) else value.node if isinstance(value, Func) else None
-    return node is not None and any(
-        isinstance(each, ast.Attribute) and each.attr in ("to", "cuda", "device") for each in inside(node)
-    )
+    return node is not None and any(map(_speaks_of_place, inside(node)))
+
+
+def _speaks_of_place(node: ast.AST) -> bool:
+    """``x.to(..)`` and ``x.device``, and a device that is handed on: ``lambda samples: collate(samples, device)``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in ("to", "cuda", "device")
+    return isinstance(node, ast.Name) and mentions_device(node.id)
 
 
 def is_from_loader(value: Value) -> bool:

@@ -202,8 +202,8 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return _tensor(frame, parameter, entry)
     if inside is not None:
         return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
-    if is_module_class(named.name):
-        return Library("", module=True)
+    if is_module_class(named.name):  # a loss, unlike a model, has no parameters
+        return Library(named.name if named.name.endswith("Loss") else "", module=True)
     in_place = is_one_of(named.name, frame.machine.settings.in_place_movers) or libraries.moves_in_place(named.name)
     return Library(named.name) if in_place else None
 
