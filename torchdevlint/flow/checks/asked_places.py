@@ -15,6 +15,7 @@ from torchdevlint.flow.events import FunctionCalled, LayerCalled, MethodCalled, 
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import scatters
+from torchdevlint.flow.run.modules import may_move
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.followed_devices import followed_in
@@ -49,7 +50,7 @@ def _note_layer(event: LayerCalled) -> None:
     if asked is None or path is None or path.startswith("self.") or event.state.guarded or scatters(frame):
         return
     for at, value in event.operands[:1]:
-        if is_bookkeeping(dotted_path(at)) or not isinstance(value, Tensor):
+        if is_bookkeeping(dotted_path(at)) or not isinstance(value, Tensor) or may_move(frame, node, at):
             continue
         if is_made_here(frame, value):
             step = Step(f"asks where `{path}` is", asked)

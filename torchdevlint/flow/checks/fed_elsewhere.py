@@ -15,6 +15,7 @@ from torchdevlint.flow.checks.made_here import is_made_here
 from torchdevlint.flow.events import LayerCalled, Mixed
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.batch_beside import scatters
+from torchdevlint.flow.run.modules import may_move
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
@@ -36,7 +37,7 @@ def _note_layer(event: LayerCalled) -> None:
     if move is None:
         return
     at, value = event.operands[0]
-    if not node.args or at is not node.args[0] or is_bookkeeping(dotted_path(at)):
+    if not node.args or at is not node.args[0] or is_bookkeeping(dotted_path(at)) or may_move(frame, node, at):
         return
     if isinstance(value, Tensor) and (is_made_here(frame, value) or _is_of_loader(frame, value)):
         there, path = frame.machine.text_of(move.args[0]), frame.machine.text_of(node.func)

@@ -1,7 +1,8 @@
 """Inputs of a model of which the function moves one and leaves another where a factory made it (TDL004, TDL014).
 
 ``model(ids.to(device), torch.zeros(1, 1))``: what is moved says where the model is. Lengths, steps and what has one
-dimension are often wanted on the CPU; and a `DataParallel` takes its inputs as they come, and brings them itself.
+dimension are often wanted on the CPU; and a `DataParallel` takes its inputs as they come, and brings them itself, as
+may a model that the file names.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from torchdevlint.flow.checks.made_here import is_made_here
 from torchdevlint.flow.events import LayerCalled, Mixed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import scatters
+from torchdevlint.flow.run.modules import may_move
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name
@@ -37,6 +39,8 @@ def _note_layer(event: LayerCalled) -> None:
         if not isinstance(value, Tensor) or not is_made_here(frame, value) or is_bookkeeping(name):
             continue
         if value.ndim and (value.ndim >= _MATRIX or name in TAKEN_BY_NAME or _has_rows(value)):
+            if may_move(frame, node, at):
+                continue
             operation = f"`{frame.machine.text_of(node.func)}()`"
             frame.machine.emit(Mixed(frame, event.state, node, operation, (at, value), moved[0]))
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, mentions_device, positional_names
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, positional_names
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.values import Cls, Value
+from torchdevlint.flow.state.values import Cls, Func, Value
 from torchdevlint.source.nodes import Assignment, assignments_in, below, inside, nodes_in
 
 _SAY_NOTHING = frozenset({"shape", "size", "device", "dtype", "ndim", "dim"})
@@ -26,7 +26,8 @@ def moved_inputs(info: ClassInfo, resolve: Resolve, name: str = "forward", calls
     """The parameters of a method that it moves to its own device, themselves or in what it makes of them.
 
     What a layer gives is not made of them: to come so far they were moved already, be it by a layer whose class is
-    known. Texts and numbers are moved in the tensor that is filled with what a table says of them.
+    known. Texts and numbers are moved in the tensor that is filled with what a table says of them. What one arm of an
+    ``if`` binds to a name is not what the other one finds there.
     """
     method = info.all_methods.get(name, (None, None))[1]
     if method is None or calls == 0:
@@ -34,6 +35,7 @@ def moved_inputs(info: ClassInfo, resolve: Resolve, name: str = "forward", calls
     made_of: dict[str, set[str]] = {each: {each} for each in positional_names(method)[1:]}
     made_of.update({each.arg: {each.arg} for each in method.args.kwonlyargs})
     found: set[str] = set()
+    in_arms = {part for branch in nodes_in(method, ast.If) for part in inside(branch)}
     steps: list[ast.For | Assignment | ast.Call] = [*nodes_in(method, ast.For), *assignments_in(method)]
     steps += nodes_in(method, ast.Call)
     for step in sorted(steps, key=_when):
@@ -42,7 +44,8 @@ def moved_inputs(info: ClassInfo, resolve: Resolve, name: str = "forward", calls
             made_of.update({each.id: parts for each in _names(step.target)})
         elif isinstance(step, Assignment):
             parts = _made_of(info, step.value, made_of)
-            made_of.update({each.id: parts for target in step.targets for each in _names(target)})
+            for name in (each.id for target in step.targets for each in _names(target)):
+                made_of[name] = parts | made_of.get(name, set()) if step.node in in_arms else parts
             made_of.update({each: made_of.get(each, set()) | parts for each in map(_filled, step.targets) if each})
         elif isinstance(step.func, ast.Attribute) and _is_own_place(method, step):
             copied = dotted_path(step.func) in _COPIES
@@ -52,6 +55,8 @@ def moved_inputs(info: ClassInfo, resolve: Resolve, name: str = "forward", calls
             handed = moved_inputs(called[0], resolve, called[1], calls - 1) if called is not None else set()
             for place, value in given(*called, step) if called is not None and handed else ():
                 found |= _made_of(info, value, made_of) if place in handed else set()
+            for value in _moved_by_function(info, step, resolve):
+                found |= _made_of(info, value, made_of)
     return found
 
 
@@ -139,10 +144,41 @@ def _class_called(info: ClassInfo, call: ast.Call, resolve: Resolve) -> tuple[Cl
     if len(made) != 1 or not isinstance(made[0], ast.Call) or not isinstance(made[0].func, ast.Name):
         return None
     name = made[0].func.id
-    bound = next((scope[name] for scope in info.closure.scopes if name in scope), None)
+    bound = _bound(info, name)
     layer = resolve(bound) if bound is not None else None
     known = isinstance(layer, Cls) and layer.info.is_module and "forward" in layer.info.all_methods
     return (layer.info, "forward") if isinstance(layer, Cls) and known else None
+
+
+def _moved_by_function(info: ClassInfo, call: ast.Call, resolve: Resolve) -> Iterator[ast.expr]:
+    """What a call gives a function of the project that moves it to an accelerator: ``to_cuda(x)``, ``send(x, device)``.
+
+    Only a move of the parameter itself counts.
+    """
+    if not isinstance(call.func, ast.Name) or any(isinstance(each, ast.Starred) for each in call.args):
+        return
+    bound = _bound(info, call.func.id)
+    helper = resolve(bound) if bound is not None else None
+    if not isinstance(helper, Func):
+        return
+    methods = [each.func for each in nodes_in(helper.node, ast.Call) if _is_to_accelerator(each)]
+    moved = {each.value.id for each in methods if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)}
+    yield from (each for name, each in zip(positional_names(helper.node), call.args, strict=False) if name in moved)
+    yield from (each.value for each in call.keywords if each.arg in moved)
+
+
+def _is_to_accelerator(call: ast.Call) -> bool:
+    """``x.cuda()``, or ``x.to(device)`` with something called a device."""
+    method = last_name(call.func)
+    if method in torch_api.DEVICE_METHODS:
+        return torch_api.DEVICE_METHODS[method] != "cpu"
+    named = (last_name(each) for argument in call.args for each in inside(argument))
+    return method == "to" and any(map(mentions_device, filter(None, named)))
+
+
+def _bound(info: ClassInfo, name: str) -> Value | None:
+    """What a name is bound to where a class is defined."""
+    return next((scope[name] for scope in info.closure.scopes if name in scope), None)
 
 
 def _names(target: ast.expr) -> Iterator[ast.Name]:

@@ -220,7 +220,7 @@ def _call_unknown_class(
     frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands, made: Operands
 ) -> Value:
     """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
-    stayed = [each for each in operands if loaders.is_input(frame, *each) and not _may_move(frame, node, each[0])]
+    stayed = [each for each in operands if loaders.is_input(frame, *each) and not may_move(frame, node, each[0])]
     if not _takes_tensors_only(module):
         named = taken_by_name(node)
         stayed = [each for each in stayed if each[0] in named or not loaders.may_be_no_tensor(frame, operands, *each)]
@@ -251,7 +251,7 @@ def _takes_tensors_only(module: Library) -> bool:
     return isinstance(module.made_at, ast.Call) and last_name(module.made_at.func) == "from_pretrained"
 
 
-def _may_move(frame: Frame, node: ast.Call, argument: ast.expr) -> bool:
+def may_move(frame: Frame, node: ast.Call, argument: ast.expr) -> bool:
     """Whether one of the Modules that the file names takes such an argument and moves it itself."""
     method = last_name(node.func)
     method = method if _METHODS.match(method) is not None else "forward"
