@@ -52,7 +52,8 @@ module, or one of the batch containers that move in place (`BatchEncoding` of tr
 Geometric). A move inside an expression (`print(x.cuda())`) has a result that is used, and is not looked at. Nor is what
 only a `DataParallel` reads afterwards, which moves its inputs itself. In an application, which nothing installs, the
 finding is [advice](../advice.md) where the tensor is on CUDA by name already (`.type(torch.cuda.FloatTensor)`): with
-one GPU the move would do nothing.
+one GPU the move would do nothing. So it is where the next line moves the tensor, or all callers have moved it, be it
+before it was pickled.
 
 ## References
 - [torch.Tensor.to](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html): returns a tensor

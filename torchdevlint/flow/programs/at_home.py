@@ -32,7 +32,8 @@ from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.machines import Machines
-from torchdevlint.flow.programs.moved_results import is_moved_where_called, is_never_read_again
+from torchdevlint.flow.programs.moved_before import is_moved_before
+from torchdevlint.flow.programs.moved_results import is_moved_next, is_moved_where_called, is_never_read_again
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
@@ -124,8 +125,12 @@ class Home:
         return fact.kind == "global" and self._application.meets_on_one_machine
 
     def _lost_move_hurts_nobody(self, fact: DiscardedMove) -> bool:
-        moved_by_callers = not self._callers.importers() and is_moved_where_called(self._tree, fact)
-        return not fact.moves or moved_by_callers or is_never_read_again(self._tree, fact)
+        assert self._project is not None
+        if not fact.moves or is_never_read_again(self._tree, fact) or is_moved_next(self._tree, fact):
+            return True
+        if self._callers.importers():
+            return False
+        return is_moved_where_called(self._tree, fact) or is_moved_before(self._tree, fact, self._project)
 
     def _is_of_test(self, at: Span) -> bool:
         """Whether a place is in a class that a test has for itself, on the CPU."""

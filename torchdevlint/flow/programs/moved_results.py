@@ -1,4 +1,7 @@
-"""Lost moves that nobody misses: all callers move what a function returns, or nothing reads what was to be moved."""
+"""Lost moves that nobody misses: all callers move what a function returns, or nothing reads what was to be moved.
+
+Or the next line that reads it moves it, and binds the name to that.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, own_call_sites
-from torchdevlint.flow.scope.names import argument_names, dotted_path
-from torchdevlint.source.nodes import nodes_in, own_nodes_in
+from torchdevlint.flow.scope.names import argument_names, dotted_path, stem_of
+from torchdevlint.source.nodes import Assignment, assignment_of, nodes_in, own_nodes_in
 
 
 def is_moved_where_called(tree: ast.Module, fact: DiscardedMove) -> bool:
@@ -47,6 +50,57 @@ def is_never_read_again(tree: ast.Module, fact: DiscardedMove) -> bool:
     later = (each for each in names if isinstance(each.ctx, ast.Load) and (each.lineno, each.col_offset) >= end)
     moved = {id(each.func.value) for each in nodes_in(function, ast.Call) if _moves(each.func)}
     return all(id(each) in moved for each in later)
+
+
+def is_moved_next(tree: ast.Module, fact: DiscardedMove) -> bool:
+    """Whether the first statement behind a lost move that reads the name binds it to what is moved in the same words.
+
+    ``y = y.type(torch.LongTensor).to(device)``, in the block of the lost move.
+    """
+    for block in _blocks_in(tree):
+        place = next((at for at, each in enumerate(block) if _is_at(each, fact)), None)
+        if place is not None and isinstance(block[place].value, ast.Call):  # type: ignore[attr-defined]
+            reading = (each for each in block[place + 1 :] if _reads_in(each, fact.receiver))
+            first = assignment_of(next(reading, None))
+            words = place_in_words(block[place].value)  # type: ignore[attr-defined]
+            return first is not None and _moves_itself(first, fact.receiver, words)
+    return False
+
+
+def _blocks_in(tree: ast.Module) -> list[list[ast.stmt]]:
+    """The blocks of loops and functions, and of the file."""
+    around: list[ast.FunctionDef | ast.For | ast.While | ast.With | ast.If]
+    around = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.For), *nodes_in(tree, ast.While)]
+    around += [*nodes_in(tree, ast.With), *nodes_in(tree, ast.If)]
+    return [tree.body, *(each.body for each in around)]
+
+
+def _is_at(node: ast.stmt, fact: DiscardedMove) -> bool:
+    return isinstance(node, ast.Expr) and (node.lineno, node.col_offset + 1) == (fact.at.row, fact.at.column)
+
+
+def _reads_in(node: ast.AST, name: str) -> list[ast.Name]:
+    return [each for each in nodes_in(node, ast.Name) if each.id == name and isinstance(each.ctx, ast.Load)]
+
+
+def _moves_itself(node: Assignment, name: str, words: str) -> bool:
+    """Whether a name alone is bound to what a chain of methods of it gives that ends in a move."""
+    if [dotted_path(each) for each in node.targets] != [name] or not isinstance(node.value, ast.Call):
+        return False
+    stem = stem_of(node.value)
+    reads = _reads_in(node.value, name)
+    return place_in_words(node.value) == words != "" and len(reads) == 1 and reads[0] is stem
+
+
+def place_in_words(call: ast.Call) -> str:
+    """Where a call moves or makes a tensor, as it is written: `device` in ``x.to(device)``, () in ``x.cuda()``."""
+    given = [each.value for each in call.keywords if each.arg == "device"]
+    if isinstance(call.func, ast.Attribute) and call.func.attr in torch_api.PLACING_METHODS:
+        given += call.args[:1]
+        return ast.unparse(given[0]) if given else "()" if call.func.attr == "cuda" else ""
+    path = dotted_path(call.func) or ""
+    is_factory = path.startswith("torch.") and path.removeprefix("torch.") in torch_api.FACTORIES
+    return ast.unparse(given[0]) if is_factory and given else ""
 
 
 def _moves(called: ast.expr) -> TypeGuard[ast.Attribute]:
