@@ -10,6 +10,7 @@ from functools import lru_cache
 from torchdevlint.flow.events import LayerCalled, Placed
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.annotated import is_annotated_module
+from torchdevlint.flow.kinds.given_models import runs_a_model
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
@@ -123,7 +124,8 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
     elif device.origin is Origin.EXPRESSION:
         follows = all(each == device for each in places)
     else:
-        follows = all(each.origin is Origin.ARGUMENT for each in places) and (declared or not _is_own_method(node.func))
+        told = declared or not (_is_own_method(node.func) or runs_a_model(arguments))
+        follows = told and all(each.origin is Origin.ARGUMENT for each in places)
     return Unknown(given=device) if places and follows else UNKNOWN
 
 
