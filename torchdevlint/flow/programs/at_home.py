@@ -23,6 +23,7 @@ from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.programs.application import Application, has_part_in
 from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.composed import is_transform_alone
 from torchdevlint.flow.programs.dead_lines import DeadLines
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.given_paths import is_written_by_this_run, ways_of_writing
@@ -150,11 +151,18 @@ class Home:
         return self._is_seen or self._may_be_run_by_name
 
     def _is_of_what_is_on_the_cpu(self, fact: MixedDevices) -> bool:
-        """Whether a tensor is made while objects are built, or meets what is on the device of an object of the CPU."""
+        """Whether a tensor is made while objects are built, or meets what is on the device of an object of the CPU.
+
+        So does what a transform of data keeps, and meets when it is called.
+        """
         if fact.creations and all(map(self._is_made_when_built, fact.creations)):
             return True
         own, place = self._leading_to.own, fact.other.device.strip("`")
-        return own is not None and self._project is not None and is_built_on_cpu(own, self._project, fact.at.row, place)
+        if own is None or self._project is None:
+            return False
+        if is_built_on_cpu(own, self._project, fact.at.row, place):
+            return True
+        return is_transform_alone(own, self._project, fact.at.row)
 
     def _is_made_when_built(self, made: Creation) -> bool:
         """Whether a tensor is made where all is on the CPU still, since constructors alone come there."""

@@ -26,6 +26,7 @@ from torchdevlint.flow.run.tensor_methods import (
     without_ndim,
 )
 from torchdevlint.flow.run.wrapping import is_called_wrapper, wrap
+from torchdevlint.flow.scope.input_pipeline import GIVEN_AS_TRANSFORM
 from torchdevlint.flow.scope.names import is_one_of, mentions_device
 from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
 from torchdevlint.flow.state.arguments import Arguments
@@ -143,7 +144,7 @@ def _custom_operation(frame: Frame, state: State, node: ast.Call, name: str, arg
 def note_pipeline(name: str, arguments: Arguments) -> None:
     """What is given to transforms, or as ``transform=``, is part of the input pipeline, on the CPU."""
     named = arguments.keywords
-    given = [named[key][1] for key in named if key in _TRANSFORM_KEYWORDS] if named else []
+    given = [named[key][1] for key in named if key in GIVEN_AS_TRANSFORM] if named else []
     if name.rpartition(".")[2] == "Compose" or name.startswith(_TRANSFORM_PACKAGES):
         given += arguments.values
     for value in given:
@@ -152,7 +153,6 @@ def note_pipeline(name: str, arguments: Arguments) -> None:
                 each.info.in_pipeline = True
 
 
-_TRANSFORM_KEYWORDS = frozenset({"transform", "transforms", "target_transform"})
 _TRANSFORM_PACKAGES = ("torchvision.transforms.", "albumentations.", "monai.transforms.")
 
 

@@ -9,7 +9,9 @@ from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
 
-_GIVEN_AS = frozenset({"collate_fn", "worker_init_fn", "transform", "transforms", "target_transform"})
+GIVEN_AS_TRANSFORM = frozenset({"transform", "transforms", "target_transform"})
+"""Arguments of data sets that are called with each item."""
+_GIVEN_AS = frozenset({"collate_fn", "worker_init_fn"}) | GIVEN_AS_TRANSFORM
 _FUNCTIONS = regex(r"(?:^|_)collate(?:$|_)")
 _CLASSES = regex(r"Collat(?:e|or|er|ion)|Dataset$|DataSet$|Sampler$|Tokenizer|FeatureExtractor")
 _BASES = regex(r"Dataset$|^Sampler$|BatchSampler$|Collator$|Tokenizer")
