@@ -98,6 +98,8 @@ def _shared(fact: Fact) -> tuple[object, ...]:
         return "" if of_file else fact.scope, fact.kind, fact.given
     if isinstance(fact, CheckpointLoad):
         return (fact.scope, fact.function) if fact.scope else ()
+    if isinstance(fact, DiscardedMove):
+        return (fact.scope, fact.receiver, fact.method, fact.target) if fact.scope else ()
     if isinstance(fact, ReadOnHost):
         whole = _whole(fact.value)
         return fact.scope, whole, _placed_at(fact.value) if whole == _name(fact.value) else fact.value.device

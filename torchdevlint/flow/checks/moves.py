@@ -84,6 +84,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
             target is not None and dead_moves.only_moves(frame, node, call, target, state),
             "" if whole is None else machine.text_of(whole.iter),
             target is not None and _is_on_named_gpu(frame, receiver, target, state),
+            frame.scope,
         ),
     )
 

@@ -94,6 +94,8 @@ class DiscardedMove(Fact, frozen=True):
     part_of: str = ""
     named: bool = False
     """Whether the tensor is on CUDA by name already, and is sent to an accelerator: with one GPU nothing is lost."""
+    scope: str = ""
+    """The function that throws it away."""
 
     @property
     def is_theory(self) -> bool:
