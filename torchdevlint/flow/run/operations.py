@@ -11,6 +11,7 @@ from torchdevlint.flow.events import Filled, Marked, Met, Mixed, Operated, Place
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.converted import asks_type
 from torchdevlint.flow.kinds.drawn import is_drawn
+from torchdevlint.flow.kinds.output_keys import is_key_of_no_model
 from torchdevlint.flow.kinds.sizes import is_made_empty, is_mask, is_one_element
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.indices import has_slices, is_moved_to_index, is_read_as_vector, keeps_dimensions
@@ -266,6 +267,8 @@ def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, positi
     if value.ndim == 0 and is_number(position):  # which PyTorch 0.3 allowed
         return NUMBER
     if value.opaque:
+        if isinstance(position, Const) and is_key_of_no_model(frame, node.value, position.value):
+            return UNKNOWN
         parts = [each for _, each in _index_parts(node.slice, position)]
         return loaders.item_of_batch(frame, state, node, value, parts)
     ndim = AT_LEAST_1 if masked else _indexed_ndim(frame, value.ndim, node.slice, position)
