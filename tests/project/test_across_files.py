@@ -1261,3 +1261,37 @@ def test_a_device_that_a_file_of_settings_sets_is_any(
                 return self.rnn(x, torch.zeros(len(x), 3, device=DEVICE))
         """
     assert project({"settings.py": settings + setting, "net.py": net})["net.py"] == codes
+
+
+@pytest.mark.parametrize("given", ["next(iter(loader))[0]", "next(iter(loader))[0].to(device)"])
+def test_an_example_input_of_a_model_of_a_shorter_file(project: Files, given: str) -> None:
+    """``add_graph`` calls the model in the file that is analysed, while the code of another file is run."""
+    net = """
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 3, 3)
+
+            def forward(self, x):
+                return self.conv(x)
+        """
+    main = f"""
+        import torch
+        from net import Net
+        from torch.utils.data import DataLoader, TensorDataset
+        from torch.utils.tensorboard import SummaryWriter
+
+
+        def main():
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            loader = DataLoader(TensorDataset(torch.ones(2, 3, 8, 8), torch.zeros(2)))
+            writer = SummaryWriter("runs")
+            model = Net().to(device)
+            writer.add_graph(model, {given})
+
+
+        main()
+        """
+    assert project({"net.py": net, "main.py": main})["main.py"] == (set() if "to(" in given else {(12, "TDL005")})

@@ -10,6 +10,7 @@ from torchdevlint.flow.state.others import OtherFiles, OtherNames, holds, owner_
 from torchdevlint.flow.state.values import Closure
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile
+from torchdevlint.source.nodes import below
 from torchdevlint.source.text import Source
 
 
@@ -60,10 +61,18 @@ class Reading:
         return (self._other.module if self._other is not None else self).source.segment(node)
 
     def _file_of(self, node: ast.AST) -> ModuleFile | None:
-        """The other file that a node stands in; one that was made on the way stands where code is being run."""
+        """The other file that a node stands in; one that was made on the way stands where a part of it does.
+
+        If no part of it stands anywhere, it is where code is being run.
+        """
         if self.others is None or not self.others.names:
             return None
         if holds(self.tree, node):
             return None
         other = self._other.module if self._other is not None else None
-        return other if other is not None and holds(other.tree, node) else self.others.holding(node) or other
+        if other is not None and holds(other.tree, node):
+            return other
+        found = self.others.holding(node)
+        if found is not None or any(holds(self.tree, part) for part in below([node])):
+            return found
+        return next(filter(None, map(self.others.holding, below([node]))), other)
