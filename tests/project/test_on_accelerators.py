@@ -135,3 +135,41 @@ if __name__ == "__main__":
     assert found(root) == []
     root = application(tmp_path, helper=ASKING, net=NET, data=data, main=main.replace("Other", "Net"))
     assert found(root) == ["net.py:TDL003"]
+
+
+MASKS = """import torch
+
+def others(labels: torch.Tensor):
+    same = labels.unsqueeze(0) == labels.unsqueeze(1)
+    return same & ~torch.eye(labels.shape[0], dtype=torch.bool)
+
+def loss_fn(out, labels):
+    return (others(labels) * out.sum()).sum()
+"""
+TRAINING = """import torch
+from helper import place
+from masks import loss_fn
+
+def train(net, criterion, loader, device):
+    for batch, labels in loader:
+        batch, labels = batch.to(device), labels.to(device)
+        criterion(net(batch), labels).backward()
+
+if __name__ == "__main__":
+    device = place()
+    train(torch.nn.Linear(4, 4).to(device), loss_fn, [], device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", ["masks.py:TDL014"]),
+        (", labels = batch.to(device), labels.to(device)", " = batch.to(device)", []),
+    ],
+    ids=["moved", "left where they are"],
+)
+def test_a_function_that_is_handed_on_as_a_loss(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    """It says nothing of devices, and no call by its name places what it is given: where its value goes tells."""
+    root = application(tmp_path, helper=ASKING, masks=MASKS, main=TRAINING.replace(old, new))
+    assert [each for each in found(root) if "masks" in each] == expected

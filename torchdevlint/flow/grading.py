@@ -31,7 +31,7 @@ class Grading:
     ) -> None:
         self._callers = Callers(tree, project, run)
         self._application = Application(tree, text, project, self._callers)
-        self._home = Home(tree, project, self._callers, self._application)
+        self._home = Home(tree, project, self._callers, self._application, self._is_shown)
         self._tree = tree
         self._project = project
 
@@ -47,6 +47,10 @@ class Grading:
         if graded.at_home or self._on_accelerators is None or self._on_accelerators.has_use_for(graded):
             return graded
         return replace(graded, at_home=True)
+
+    def _is_shown(self, fact: Fact) -> bool:
+        """Whether a program is seen that is hurt by a fact."""
+        return self._on_accelerators is not None and self._on_accelerators.show(fact)
 
     @cached_property
     def _on_accelerators(self) -> OnAccelerators | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.scope.annotations import annotation_name, named_in, without_none
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.machine import Frame
@@ -34,7 +35,10 @@ def at_hand(frame: Frame, state: State) -> Iterator[tuple[str, str, ast.AST]]:
     function = frame.function
     for name, value in state.env.items():
         if isinstance(value, Unknown) and value.made_by == ACCELERATOR:
-            yield f"{name}.device", f"`{name}` knows the device", function or frame.machine.tree
+            bound = values_by_path(function or frame.machine.tree).get(name, ())
+            shown = next(iter(bound), function)
+            if shown is not None:
+                yield f"{name}.device", f"`{name}` knows the device", shown
     for each in nodes_in(function.args, ast.arg) if function is not None else ():
         named = annotation_name(without_none(each.annotation)) == "Accelerator"
         if named or (each.arg == "accelerator" and _is_asked(function, each.arg)):

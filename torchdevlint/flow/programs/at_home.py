@@ -51,8 +51,17 @@ from torchdevlint.source.notebook import NOTEBOOK
 class Home:
     """Where the programs of one project run, seen from one of its files."""
 
-    def __init__(self, tree: ast.Module, project: Project | None, callers: Callers, application: Application) -> None:
+    def __init__(
+        self,
+        tree: ast.Module,
+        project: Project | None,
+        callers: Callers,
+        application: Application,
+        is_shown: Callable[[Fact], bool],
+    ) -> None:
+        """`is_shown` is asked whether a program is seen to be hurt by a fact of tensors on different devices."""
         self._tree = tree
+        self._is_shown = is_shown
         self._project = project
         self._callers = callers
         self._application = application
@@ -148,7 +157,7 @@ class Home:
             return True
         if not fact.of_argument or is_in_what_knows_devices(self._tree, fact.at.row):
             return False
-        return self._is_seen or self._may_be_run_by_name
+        return (self._is_seen or self._may_be_run_by_name) and not self._is_shown(fact)
 
     def _is_of_what_is_on_the_cpu(self, fact: MixedDevices) -> bool:
         """Whether a tensor is made while objects are built, or meets what is on the device of an object of the CPU.

@@ -61,6 +61,14 @@ class OnAccelerators:
         coming = [each for each in programs if each.comes_to(self._own.path, line)]
         return any(self._is_placed(each, operand) for each in coming)
 
+    def show(self, fact: Fact) -> bool:
+        """Whether a program is seen to come to a line with an operand that is on an accelerator."""
+        if not isinstance(fact, _MIXING) or fact.at.file:
+            return False
+        operand = fact.value if isinstance(fact, ReadOnHost) else fact.other
+        coming = (each for each in self._programs or () if each.comes_to(self._own.path, fact.at.row))
+        return any(self._is_placed(each, operand, unknown=False) for each in coming)
+
     @cached_property
     def _programs(self) -> list[Running] | None:
         """The programs; None where one is not known, or there may be others."""
@@ -108,12 +116,12 @@ class OnAccelerators:
             return True
         return not self._project.importers(file.path)
 
-    def _is_placed(self, program: Running, operand: Operand) -> bool:
-        """Whether an operand may be on an accelerator in a program."""
+    def _is_placed(self, program: Running, operand: Operand, *, unknown: bool = True) -> bool:
+        """Whether an operand may be on an accelerator in a program; `unknown` where that is not asked."""
         file = program.file(self._own.path)
         node = None if file is None else expression_of(file.tree, operand.span)
         if file is None or node is None or len(program.scopes) > _MOST_CODE:
-            return True
+            return unknown
         if id(program) not in self._placed:
             self._placed[id(program)] = PlacedValues(program)
         return self._placed[id(program)].may_be_placed(_scope_of(file, self._project, operand.span.row), node)
