@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -19,7 +18,6 @@ from torchdevlint.flow.programs.on_accelerators import OnAccelerators
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.verdicts import founded, nearest
 from torchdevlint.project.modules import ModuleFile
-from torchdevlint.project.packaging import has_users
 from torchdevlint.project.uses import Project
 
 
@@ -31,9 +29,8 @@ class Grading:
     ) -> None:
         self._callers = Callers(tree, project, run)
         self._application = Application(tree, text, project, self._callers)
-        self._home = Home(tree, project, self._callers, self._application, self._is_shown)
-        self._tree = tree
-        self._project = project
+        self._on_accelerators = OnAccelerators(tree, project, self._callers, self._application)
+        self._home = Home(tree, project, self._callers, self._application, self._on_accelerators)
 
     def standing(self, machine: Machine, settled: Callable[[Machine, Fact], Fact]) -> list[Fact]:
         """The facts that a machine holds at its end and that stand, in source order."""
@@ -44,23 +41,9 @@ class Grading:
     def _graded(self, fact: Fact) -> Fact:
         """The fact with what the programs that come to it say of how bad it is."""
         graded = self._home.graded(fact)
-        if graded.at_home or self._on_accelerators is None or self._on_accelerators.has_use_for(graded):
+        if graded.at_home or self._on_accelerators.have_use_for(graded):
             return graded
         return replace(graded, at_home=True)
-
-    def _is_shown(self, fact: Fact) -> bool:
-        """Whether a program is seen that is hurt by a fact."""
-        return self._on_accelerators is not None and self._on_accelerators.show(fact)
-
-    @cached_property
-    def _on_accelerators(self) -> OnAccelerators | None:
-        """What is asked of an application whose programs are all there to be read."""
-        project = self._project
-        if project is None or has_users(project) or not self._application.is_of_several:
-            return None
-        own = project.library.get(project.path)
-        held = None if own is None else ModuleFile(own.path, own.source, self._tree)
-        return None if held is None else OnAccelerators(held, project, self._callers)
 
     def entry_scripts(self) -> Iterator[ast.Module]:
         """The files that import this one, directly or not, and that nobody imports."""

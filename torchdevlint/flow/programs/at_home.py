@@ -35,6 +35,7 @@ from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_before import is_moved_before
 from torchdevlint.flow.programs.moved_results import is_moved_next, is_moved_where_called, is_never_read_again
+from torchdevlint.flow.programs.on_accelerators import OnAccelerators
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
@@ -57,11 +58,10 @@ class Home:
         project: Project | None,
         callers: Callers,
         application: Application,
-        is_shown: Callable[[Fact], bool],
+        on_accelerators: OnAccelerators,
     ) -> None:
-        """`is_shown` is asked whether a program is seen to be hurt by a fact of tensors on different devices."""
         self._tree = tree
-        self._is_shown = is_shown
+        self._on_accelerators = on_accelerators
         self._project = project
         self._callers = callers
         self._application = application
@@ -157,7 +157,7 @@ class Home:
             return True
         if not fact.of_argument or is_in_what_knows_devices(self._tree, fact.at.row):
             return False
-        return (self._is_seen or self._may_be_run_by_name) and not self._is_shown(fact)
+        return (self._is_seen or self._may_be_run_by_name) and not self._on_accelerators.show(fact)
 
     def _is_of_what_is_on_the_cpu(self, fact: MixedDevices) -> bool:
         """Whether a tensor is made while objects are built, or meets what is on the device of an object of the CPU.

@@ -14,6 +14,7 @@ from pathlib import PurePath
 from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.flow.facts.modules import LossNotMoved
 from torchdevlint.flow.facts.tensors import BatchNotMoved, MixedDevices, ReadOnHost
+from torchdevlint.flow.programs.application import Application
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.placed_values import PlacedValues
 from torchdevlint.flow.programs.places import expression_of, first_holding
@@ -38,7 +39,40 @@ _MOST_PROGRAMS = 24
 
 
 class OnAccelerators:
-    """The programs that import one file, or are started as it."""
+    """The programs of an application that import one file, or are started as it, where all of them are there."""
+
+    def __init__(self, tree: ast.Module, project: Project | None, callers: Callers, application: Application) -> None:
+        self._tree = tree
+        self._project = project
+        self._callers = callers
+        self._application = application
+
+    def have_use_for(self, fact: Fact) -> bool:
+        """Whether a program may be hurt by what a fact says of tensors that are on different devices."""
+        ways = self._ways if isinstance(fact, _MIXING) and not fact.at.file else None
+        return ways is None or ways.may_hold(fact.at.row, _placed(fact))
+
+    def show(self, fact: Fact) -> bool:
+        """Whether a program is seen to come to a line with an operand that is on an accelerator."""
+        ways = self._ways if isinstance(fact, _MIXING) and not fact.at.file else None
+        return ways is not None and ways.holds(fact.at.row, _placed(fact))
+
+    @cached_property
+    def _ways(self) -> _Ways | None:
+        project = self._project
+        if project is None or not self._application.has_no_users or not self._application.is_of_several:
+            return None
+        own = project.library.get(project.path)
+        return None if own is None else _Ways(ModuleFile(own.path, own.source, self._tree), project, self._callers)
+
+
+def _placed(fact: Fact) -> Operand:
+    """The operand that a fact says to be on an accelerator."""
+    return fact.value if isinstance(fact, ReadOnHost) else fact.other  # type: ignore[attr-defined]
+
+
+class _Ways:
+    """What the programs that come to one file do on their ways."""
 
     def __init__(self, own: ModuleFile, project: Project, callers: Callers) -> None:
         self._own = own
@@ -46,12 +80,6 @@ class OnAccelerators:
         self._callers = callers
         self._unreached = Unreached(own.tree, project, callers)
         self._placed: dict[int, PlacedValues] = {}
-
-    def has_use_for(self, fact: Fact) -> bool:
-        """Whether a program may be hurt by what a fact says of tensors that are on different devices."""
-        if not isinstance(fact, _MIXING) or fact.at.file:
-            return True
-        return self.may_hold(fact.at.row, fact.value if isinstance(fact, ReadOnHost) else fact.other)
 
     def may_hold(self, line: int, operand: Operand) -> bool:
         """Whether a program may come to a line with an operand that is on an accelerator; also where nobody knows."""
@@ -61,12 +89,9 @@ class OnAccelerators:
         coming = [each for each in programs if each.comes_to(self._own.path, line)]
         return any(self._is_placed(each, operand) for each in coming)
 
-    def show(self, fact: Fact) -> bool:
-        """Whether a program is seen to come to a line with an operand that is on an accelerator."""
-        if not isinstance(fact, _MIXING) or fact.at.file:
-            return False
-        operand = fact.value if isinstance(fact, ReadOnHost) else fact.other
-        coming = (each for each in self._programs or () if each.comes_to(self._own.path, fact.at.row))
+    def holds(self, line: int, operand: Operand) -> bool:
+        """Whether a program surely comes to a line with an operand that may be on an accelerator."""
+        coming = (each for each in self._programs or () if each.comes_to(self._own.path, line))
         return any(self._is_placed(each, operand, unknown=False) for each in coming)
 
     @cached_property

@@ -13,7 +13,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Obj, Unknown, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import assignment_of, inside, nodes_in
 
 _ALONE: Conditions = (("one process of accelerate", True),)
 _SEVERAL: Conditions = (("one process of accelerate", False),)
@@ -69,9 +69,10 @@ def _freezes(loop: ast.For) -> bool:
 
 
 def _is_frozen_by(step: ast.stmt) -> bool:
-    if isinstance(step, ast.Assign):
-        written = any(isinstance(each, ast.Attribute) and each.attr == "requires_grad" for each in step.targets)
-        return written and _is_false(step.value)
+    assigned = assignment_of(step)
+    if assigned is not None:
+        written = any(isinstance(each, ast.Attribute) and each.attr == "requires_grad" for each in assigned.targets)
+        return written and _is_false(assigned.value)
     call = step.value if isinstance(step, ast.Expr) else None
     frozen = isinstance(call, ast.Call) and last_name(call.func) == "requires_grad_"
     return frozen and bool(call.args) and _is_false(call.args[0])  # type: ignore[union-attr]
