@@ -8,7 +8,6 @@ Where a model is made in another function, may be given to something that moves 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from torchdevlint.flow.checks.left_in_place import optimized_at_once, stays
 from torchdevlint.flow.checks.own_tensors import has_parameters, meets_own
@@ -28,7 +27,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import AT_LEAST_1, Choice, Library, Obj, Ref, Step, Tensor, Unknown, Value
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_below, nodes_in, once_a_node
 
 _PLACES = frozenset({"is_cuda", "parameters", "device"})
 """What tells where a tensor or a Module is."""
@@ -63,12 +62,12 @@ def _moved_by_switch(frame: Frame, operands: Operands, state: State) -> Operands
     """What is moved where a switch of the program says so, as that: ``if args.cuda: x = x.cuda()``."""
     choices = [(at, value) for at, value in operands if isinstance(value, Choice)]
     arms = [(at, each) for at, value in choices for _, each in alternatives(value, state.conditions)]
-    return [(at, each) for at, each in arms if was_moved(each) and all(map(_is_switch(frame), _tests_of(frame, each)))]
+    moved = [(at, each) for at, each in arms if was_moved(each)]
+    return [(at, each) for at, each in moved if all(_is_switch(frame, test) for test in _tests_of(frame, each))]
 
 
-def _is_switch(frame: Frame) -> Callable[[ast.expr], bool]:
-    tree = frame.machine.tree
-    return lambda test: outcome_without(tree, test) is not None and not _is_never_on(frame, test)
+def _is_switch(frame: Frame, test: ast.expr) -> bool:
+    return outcome_without(frame.machine.tree, test) is not None and not _is_never_on(frame, test)
 
 
 def _is_never_on(frame: Frame, test: ast.expr) -> bool:
@@ -83,7 +82,8 @@ def _tests_of(frame: Frame, value: Value) -> list[ast.expr]:
         return []
     moved, scope = value.steps[-1].node, frame.function or frame.machine.tree
     branches: list[ast.If | ast.IfExp] = [*nodes_in(scope, ast.If), *nodes_in(scope, ast.IfExp)]
-    return [each.test for each in branches if is_inside(moved, each) and not is_inside(moved, each.test)]
+    around = (each.test for each in branches if is_below(moved, each))
+    return [test for test in around if test is not moved and not is_below(moved, test)]
 
 
 def _is_where_it_was_asked(frame: Frame, value: Value) -> bool:

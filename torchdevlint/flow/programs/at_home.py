@@ -65,7 +65,7 @@ class Home:
         self._project = project
         self._callers = callers
         self._application = application
-        self._leading_to = LeadingTo(tree, project, callers)
+        self._leading_to = LeadingTo(tree, callers)
 
     def graded(self, fact: Fact) -> Fact:
         """The fact with what the programs that come to it say of how bad it is."""

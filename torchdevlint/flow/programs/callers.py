@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from itertools import islice
 
 from msgspec import Struct
@@ -169,6 +170,12 @@ class Callers:
         own = [each.file for each in ways[:1] if not names and each.file not in found]
         return own + found, [each.file for each in ways]
 
+    @cached_property
+    def own(self) -> ModuleFile | None:
+        """The file that is analysed, with the tree that the inference runs."""
+        held = None if self._project is None else self._project.library.get(self._project.path)
+        return None if held is None else ModuleFile(held.path, held.source, self._tree)
+
     def ways_to(self, names: frozenset[str]) -> list[Leading]:
         """This file and those that lead to what goes by `names` at its top level; nothing where these are too many.
 
@@ -179,10 +186,9 @@ class Callers:
         return self._ways[names]
 
     def _found_ways(self, names: frozenset[str]) -> list[Leading]:
-        held = None if self._project is None else self._asking().library.get(self._project.path)
-        if held is None:
+        if self.own is None:
             return []
-        level = [(ModuleFile(held.path, held.source, self._tree), names)]
+        level = [(self.own, names)]
         found: dict[str, Leading] = {}
         while level:
             file, wanted = level.pop(0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import cached_property
 
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.leading_names import names_on_the_way
@@ -11,7 +10,6 @@ from torchdevlint.flow.programs.places import expression_at, first_holding
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile, bound_by
-from torchdevlint.project.uses import Project
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Leading = tuple[ast.expr | None, frozenset[str], list[ModuleFile], list[ModuleFile]]
@@ -20,9 +18,8 @@ _Leading = tuple[ast.expr | None, frozenset[str], list[ModuleFile], list[ModuleF
 class LeadingTo:
     """What leads to the places of one file: called with one of them."""
 
-    def __init__(self, tree: ast.Module, project: Project | None, callers: Callers) -> None:
+    def __init__(self, tree: ast.Module, callers: Callers) -> None:
         self._tree = tree
-        self._project = project
         self._callers = callers
         self._led: dict[Span, _Leading] = {}
 
@@ -32,11 +29,10 @@ class LeadingTo:
             self._led[at] = self._found(at)
         return self._led[at]
 
-    @cached_property
+    @property
     def own(self) -> ModuleFile | None:
         """The file itself."""
-        held = None if self._project is None else self._project.library.get(self._project.path)
-        return None if held is None else ModuleFile(held.path, held.source, self._tree)
+        return self._callers.own
 
     def is_so(self, at: Span, ways: Ways) -> bool:
         """Whether something happens in the function that holds a place, or in each program that comes there."""

@@ -41,8 +41,7 @@ _MOST_PROGRAMS = 24
 class OnAccelerators:
     """The programs of an application that import one file, or are started as it, where all of them are there."""
 
-    def __init__(self, tree: ast.Module, project: Project | None, callers: Callers, application: Application) -> None:
-        self._tree = tree
+    def __init__(self, project: Project | None, callers: Callers, application: Application) -> None:
         self._project = project
         self._callers = callers
         self._application = application
@@ -62,8 +61,8 @@ class OnAccelerators:
         project = self._project
         if project is None or not self._application.has_no_users or not self._application.is_of_several:
             return None
-        own = project.library.get(project.path)
-        return None if own is None else _Ways(ModuleFile(own.path, own.source, self._tree), project, self._callers)
+        own = self._callers.own
+        return None if own is None else _Ways(own, project, self._callers)
 
 
 def _placed(fact: Fact) -> Operand:
