@@ -11,7 +11,8 @@ has not written the rule: `verdict` is one of true, harmless and false, `reason`
 "safe", becomes "right" or "wrong". `sheet.md` shows each finding with the code around it, `fixes.diff` what all safe
 fixes change.
 
-A ledger's row is never rewritten: `record` refuses a draw that is recorded already. Exit codes: 0, 1 (a stale table, or
+A ledger's row is never rewritten: `record` refuses a draw that is recorded already. Where the linter could not judge a
+file (its exit code is 2) there is no draw: `lint` and `again` name all such files. Exit codes: 0, 1 (a stale table, or
 something that was right and is gone), 2 (it did not work).
 """
 
@@ -23,7 +24,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import command
@@ -50,7 +51,7 @@ def lint(options: argparse.Namespace) -> int:
     if (place / "findings.jsonl").exists():
         raise CorpusError(f"{place} holds a draw already; its findings are judged as they are")
     sources = _packages(options.packages, place) if options.packages else _checkouts(options.repositories)
-    raw = {label: _lint(root) for label, root in sources.items()}
+    raw = _findings(sources)
     found = [each for label, root in sources.items() for each in drawn.judgeable(raw[label], label, root)]
     draw = Draw(
         name=options.draw,
@@ -105,7 +106,8 @@ def again(options: argparse.Namespace) -> int:
             continue
         _, roots = _stored(place)
         before = {each.key: each for each in drawn.load(path)}
-        now = {e.key: e for label, root in roots.items() for e in drawn.judgeable(_lint(root), label, root)}
+        raw = _findings(roots)
+        now = {e.key: e for label, root in roots.items() for e in drawn.judgeable(raw[label], label, root)}
         gone = [each for key, each in before.items() if key not in now]
         lost += sum(each.verdict == "true" for each in gone)
         kept = [each for key, each in before.items() if key in now]
@@ -158,15 +160,31 @@ def _checkouts(folder: Path | None) -> dict[str, Path]:
     return {each.name: each for each in sorted(folder.iterdir()) if each.is_dir()}
 
 
+def _findings(sources: Mapping[str, Path]) -> dict[str, list[dict[str, object]]]:
+    """What the linter finds in each source; a file that it could not judge ends the draw, and all of them are named.
+
+    What is silent since the linter failed would be judged as what is silent since nothing is wrong.
+    """
+    found, failed = {}, []
+    for label, root in sources.items():
+        try:
+            found[label] = _lint(root)
+        except CorpusError as error:
+            failed.append(str(error))
+    if failed:
+        raise CorpusError("\n".join(failed))
+    return found
+
+
 def _lint(root: Path) -> list[dict[str, object]]:
-    """The findings of the default selection as the JSON format has them; a linter that fails ends the draw."""
+    """The findings of the default selection as the JSON format has them."""
     done = _torchdevlint(root, "--output-format", "json")
+    if done.returncode not in (0, 1):
+        raise CorpusError(f"{root}: exit {done.returncode}: {done.stderr.strip()[-20000:]}")
     try:
         found: list[dict[str, object]] = json.loads(done.stdout)
     except ValueError as error:
-        raise CorpusError(f"{root}: exit {done.returncode}: {done.stderr.strip()[-2000:]}") from error
-    if done.returncode not in (0, 1):
-        print(f"{root}: exit {done.returncode}: {done.stderr.strip()[-2000:]}", file=sys.stderr)
+        raise CorpusError(f"{root}: what the linter says is no JSON: {error}") from error
     return found
 
 

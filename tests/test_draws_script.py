@@ -109,6 +109,19 @@ def test_a_draw_cannot_be_made_again_once_it_is_there(place: Place) -> None:
     assert "holds a draw already" in done.stderr
 
 
+def test_a_draw_whose_files_the_linter_cannot_judge_is_refused_and_names_all_of_them(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    too_deep = "import torch\nx = " + "-" * 20000 + "1\n"
+    (place.code / "alpha" / "first.py").write_text(too_deep, encoding="utf-8")
+    (place.code / "beta").mkdir()
+    (place.code / "beta" / "second.py").write_text(too_deep, encoding="utf-8")
+    done = place.lint()
+    assert done.returncode == 2
+    assert "first.py" in done.stderr
+    assert "second.py" in done.stderr
+    assert not (place.cache / "first").exists()
+
+
 def test_only_a_judged_draw_is_recorded_and_only_once(place: Place) -> None:
     refused = place.run("record", "first")
     assert refused.returncode == 2
