@@ -173,3 +173,46 @@ def test_a_function_that_is_handed_on_as_a_loss(tmp_path: Path, old: str, new: s
     """It says nothing of devices, and no call by its name places what it is given: where its value goes tells."""
     root = application(tmp_path, helper=ASKING, masks=MASKS, main=TRAINING.replace(old, new))
     assert [each for each in found(root) if "masks" in each] == expected
+
+
+TRAINED = """import pytorch_lightning as pl
+from net import Net
+
+class Trained(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = Net()
+
+    def training_step(self, batch, index):
+        return self.net(batch).sum() + self.net.sample(batch).sum()
+
+    def train_dataloader(self):
+        return [[0.0]]
+
+if __name__ == "__main__":
+    pl.Trainer(max_epochs=4, weights_summary=None).fit(Trained())
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rows"),
+    [
+        pytest.param("", "", 0, id="before 2.0 it is the CPU"),
+        pytest.param("weights_summary=None", "progress_bar_refresh_rate=20", 0, id="another argument of then"),
+        pytest.param("weights_summary=None", "logger=False", 2, id="any release"),
+        pytest.param("weights_summary=None", "weights_summary=None, gpus=1", 2, id="told so"),
+        pytest.param("weights_summary=None", "weights_summary=None, **vars(pl)", 2, id="told elsewhere"),
+        pytest.param("    pl.Tr", "    print(pl.Trainer(gpus=1))\n    pl.Tr", 2, id="another one is told so"),
+        pytest.param("Trained())", "Trained().cuda())", 2, id="moved by the program"),
+        pytest.param("import pytorch_lightning as pl", "import lightning.pytorch as pl", 0, id="its other name"),
+        pytest.param(
+            "    pl.Tr", "    pl.Trainer.from_argparse_args(vars(pl))\n    pl.Tr", 2, id="told on the command line"
+        ),
+    ],
+)
+def test_a_trainer_of_lightning_that_nothing_tells_to_use_a_gpu(tmp_path: Path, old: str, new: str, rows: int) -> None:
+    """Its default became what is there with 2.0, which has not those arguments."""
+    text = TRAINED.replace(old, new)
+    assert text != TRAINED or not old
+    root = application(tmp_path, helper=ASKING, net=NET, train=text)
+    assert len(found(root)) == rows

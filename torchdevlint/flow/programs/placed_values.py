@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from torchdevlint.flow.programs.definitions import PLACED, Definitions, Object, Token
 from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH
-from torchdevlint.flow.programs.placing import ON_HOST, Placing, is_imported_from, is_of_host, is_put_on_host
+from torchdevlint.flow.programs.placing import ON_HOST, Placing, is_of_host, is_put_on_host
 from torchdevlint.flow.programs.running import LOOKING_UP, Running
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
@@ -101,7 +101,7 @@ class PlacedValues:
                 (scope.file.path, node.lineno, names[0]), [owner.of if _is_decorated(node, "classmethod") else owner]
             )
         bases = (dotted_path(each) or "" for each in scope.owner.bases)
-        if any(is_imported_from(scope.file.tree, each) for each in bases):
+        if any(self._placing.is_of_library(scope.file.tree, each) for each in bases):
             self._moved([owner])
         if not self._is_moved([owner]):
             return
@@ -245,7 +245,7 @@ class PlacedValues:
             self._moved(receiver | together)
             return {*receiver, *together, PLACED}
         self._call_back(together)
-        if PLACED in receiver or is_imported_from(scope.file.tree, dotted_path(call.func) or ""):
+        if PLACED in receiver or self._placing.is_of_library(scope.file.tree, dotted_path(call.func) or ""):
             self._moved(together)
         found = self._got_out(together | receiver)
         is_placing = PLACED in found or self._is_moved(found)

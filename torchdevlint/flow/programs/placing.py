@@ -25,6 +25,20 @@ _PLACING = frozenset(
     "Trainer Seq2SeqTrainer SFTTrainer Accelerator Learner DataParallel DistributedDataParallel pipeline "
     "set_default_device set_default_tensor_type data_parallel".split()
 )
+_LIGHTNING = ("lightning", "pytorch_lightning")
+_UNTIL_2 = frozenset(
+    "weights_summary progress_bar_refresh_rate checkpoint_callback log_gpu_memory stochastic_weight_avg amp_backend "
+    "terminate_on_nan flush_logs_every_n_steps prepare_data_per_node process_position reload_dataloaders_every_epoch "
+    "truncated_bptt_steps resume_from_checkpoint track_grad_norm auto_lr_find auto_scale_batch_size amp_level "
+    "replace_sampler_ddp max_nb_epochs early_stop_callback".split()
+)
+"""Arguments that a `Trainer` has before release 2.0, where it trains on the CPU unless it is told otherwise."""
+_TOLD = frozenset(
+    "accelerator strategy devices gpus num_gpus auto_select_gpus tpu_cores ipus hpus num_processes distributed_backend "
+    "plugins".split()
+)
+"""Arguments that may tell it so."""
+_TOLD_OUTSIDE = frozenset({"from_argparse_args", "LightningCLI"})
 ON_HOST = frozenset("cpu numpy item tolist size dim numel nelement __len__ shape dtype ndim device keys format".split())
 """Attributes and methods that give a number, an array, or what is on the CPU."""
 _OF_HOST = frozenset("len int float str range bool isinstance print type id hash repr format round time open".split())
@@ -36,6 +50,7 @@ class Placing:
     def __init__(self, scopes: Iterable[tuple[Scope, ast.stmt]]) -> None:
         self._calls = [(scope, call) for scope, node in scopes for call in nodes_in(node, ast.Call)]
         self._handed = HandedDevices(self._calls, names_cpu)
+        self._trains_on_cpu = _train_on_cpu(self._calls)
 
     def may_move(self, scope: Scope, call: ast.Call) -> bool:
         """Whether a method brings what it is called of to an accelerator: ``x.to(device)``, ``x.cuda()``."""
@@ -50,30 +65,49 @@ class Placing:
         """Whether a function or class of a library may bring what it makes, or is given, to an accelerator."""
         path, last = dotted_path(call.func) or "", last_name(call.func)
         if last in _PLACING or path == "torch.cuda.device":
-            return True
+            return not (self._trains_on_cpu and _is_trainer(scope, call))
         if path.endswith("device") or last in ("isinstance", "print"):
             return False
         places = [each.value for each in call.keywords if each.arg in _GIVEN]
         places += [each for each in call.args if "device" in last_name(each)]
         return any(not self._is_of_cpu(scope, each) for each in places)
 
+    def is_of_library(self, tree: ast.Module, path: str) -> bool:
+        """Whether a path of names in a file is of a library that places by itself."""
+        module = _of_libraries(tree).get(path.partition(".")[0])
+        return module is not None and not (self._trains_on_cpu and module in _LIGHTNING)
+
     def _is_of_cpu(self, scope: Scope, place: ast.expr) -> bool:
         return is_settled(place) or self._handed.is_so(scope, place)
 
 
-def is_imported_from(tree: ast.Module, path: str) -> bool:
-    """Whether a path of names in a file is of such a library."""
-    return path.partition(".")[0] in _of_libraries(tree)
+def _train_on_cpu(calls: Iterable[tuple[Scope, ast.Call]]) -> bool:
+    """Whether all trainers of Lightning that some code makes are left on the CPU, as those before release 2.0 are."""
+    made = [(scope, call) for scope, call in calls if last_name(call.func) in ("Trainer", *_TOLD_OUTSIDE)]
+    given = [{each.arg for each in call.keywords} for scope, call in made if _is_trainer(scope, call)]
+    is_open = any(None in names or not _TOLD.isdisjoint(names) for names in given) or len(given) < len(made)
+    return not is_open and any(not _UNTIL_2.isdisjoint(names) for names in given)
+
+
+def _is_trainer(scope: Scope, call: ast.Call) -> bool:
+    """Whether a call makes a `Trainer` of Lightning."""
+    module = _of_libraries(scope.file.tree).get((dotted_path(call.func) or "").partition(".")[0])
+    return last_name(call.func) == "Trainer" and module in _LIGHTNING
 
 
 @once_a_node
-def _of_libraries(tree: ast.Module) -> frozenset[str]:
+def _of_libraries(tree: ast.Module) -> dict[str, str]:
+    """The libraries by the names that a file has of them."""
     named = [(each, each.name) for node in nodes_in(tree, ast.Import) for each in node.names]
     named += [
         (each, node.module or "") for node in nodes_in(tree, ast.ImportFrom) if not node.level for each in node.names
     ]
-    held = (each for each, module in named if _LIBRARIES.fullmatch(module.partition(".")[0]))
-    return frozenset(each.asname or each.name.partition(".")[0] for each in held)
+    libraries = [(each, module.partition(".")[0]) for each, module in named]
+    return {
+        each.asname or each.name.partition(".")[0]: library
+        for each, library in libraries
+        if _LIBRARIES.fullmatch(library)
+    }
 
 
 def is_put_on_host(call: ast.Call) -> bool:
