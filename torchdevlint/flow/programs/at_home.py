@@ -35,6 +35,7 @@ from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_before import is_moved_before
 from torchdevlint.flow.programs.moved_results import is_moved_next, is_moved_where_called, is_never_read_again
+from torchdevlint.flow.programs.moving_readers import is_moved_by_readers
 from torchdevlint.flow.programs.on_accelerators import OnAccelerators
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
@@ -84,6 +85,8 @@ class Home:
         is_theory = fact.is_theory and self._application.is_of_several
         is_apart = is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))
         if self._application.has_no_users and is_apart:
+            return True
+        if isinstance(fact, DiscardedMove) and self._application.has_no_users and self._is_lost_in_vain(fact):
             return True
         if self._machines.are_where_tensors_are(fact):
             return True
@@ -136,11 +139,18 @@ class Home:
 
     def _lost_move_hurts_nobody(self, fact: DiscardedMove) -> bool:
         assert self._project is not None
-        if not fact.moves or is_never_read_again(self._tree, fact) or is_moved_next(self._tree, fact):
+        if not fact.moves:
             return True
         if self._callers.importers():
             return False
         return is_moved_where_called(self._tree, fact) or is_moved_before(self._tree, fact, self._project)
+
+    def _is_lost_in_vain(self, fact: DiscardedMove) -> bool:
+        """Whether the function that loses a move has no need of it."""
+        assert self._project is not None
+        if is_never_read_again(self._tree, fact) or is_moved_next(self._tree, fact):
+            return True
+        return is_moved_by_readers(self._tree, fact, self._project)
 
     def _is_of_test(self, at: Span) -> bool:
         """Whether a place is in a class that a test has for itself, on the CPU."""

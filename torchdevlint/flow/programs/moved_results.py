@@ -12,7 +12,7 @@ from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, own_call_sites
-from torchdevlint.flow.scope.names import argument_names, dotted_path, stem_of
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, stem_of
 from torchdevlint.source.nodes import Assignment, assignment_of, nodes_in, own_nodes_in
 
 
@@ -28,28 +28,37 @@ def is_moved_where_called(tree: ast.Module, fact: DiscardedMove) -> bool:
 
 
 def is_never_read_again(tree: ast.Module, fact: DiscardedMove) -> bool:
-    """Whether a function has no use for what it makes and moves in vain, or each later read moves it once more.
+    """Whether a function has no use for what it makes and moves in vain, or each later read moves it once more."""
+    function = first_holding(nodes_in(tree, ast.FunctionDef), fact.at.row)
+    later = later_reads(tree, fact)
+    if function is None or later is None:
+        return False
+    moves = (each.func for each in nodes_in(function, ast.Call) if moves_to_device(each))
+    moved = {id(each.value) for each in moves if _is_move(each)}
+    return all(id(each) in moved for each in later)
+
+
+def later_reads(tree: ast.Module, fact: DiscardedMove) -> list[ast.Name] | None:
+    """What reads behind a lost move what a function has made; None where others may read it too.
 
     What it was given, or keeps, is read by others. In a loop that binds the name first, what is above comes later for
     another value.
     """
     function = first_holding(nodes_in(tree, ast.FunctionDef), fact.at.row)
     if function is None or not fact.receiver.isidentifier() or fact.receiver in argument_names(function):
-        return False
+        return None
     names = [each for each in nodes_in(function, ast.Name) if each.id == fact.receiver]
     own = {id(each) for each in own_nodes_in(function, ast.Name)}
     bound = [each.lineno for each in names if not isinstance(each.ctx, ast.Load)]
     if any(id(each) not in own for each in names) or nodes_in(function, ast.Global) or not bound:
-        return False
+        return None
     loops = [each for each in own_nodes_in(function, ast.For) if each.lineno < fact.at.row <= (each.end_lineno or 0)]
     if any(not any(each.lineno <= line < fact.at.row for line in bound) for each in loops):
-        return False
+        return None
     if any(each.lineno < fact.at.row <= (each.end_lineno or 0) for each in own_nodes_in(function, ast.While)):
-        return False
+        return None
     end = fact.at.row, fact.at.column
-    later = (each for each in names if isinstance(each.ctx, ast.Load) and (each.lineno, each.col_offset) >= end)
-    moved = {id(each.func.value) for each in nodes_in(function, ast.Call) if _moves(each.func)}
-    return all(id(each) in moved for each in later)
+    return [each for each in names if isinstance(each.ctx, ast.Load) and (each.lineno, each.col_offset) >= end]
 
 
 def is_moved_next(tree: ast.Module, fact: DiscardedMove) -> bool:
@@ -103,5 +112,13 @@ def place_in_words(call: ast.Call) -> str:
     return ast.unparse(given[0]) if is_factory and given else ""
 
 
-def _moves(called: ast.expr) -> TypeGuard[ast.Attribute]:
-    return isinstance(called, ast.Attribute) and called.attr in ("to", *torch_api.DEVICE_METHODS)
+def moves_to_device(call: ast.Call) -> bool:
+    """Whether a method brings what it is called of to a device, and does not only convert it."""
+    if not _is_move(call.func) or call.func.attr in torch_api.DEVICE_METHODS:
+        return _is_move(call.func)
+    place = place_in_words(call)
+    return bool(place) and not is_dtype_name(place)
+
+
+def _is_move(called: ast.expr) -> TypeGuard[ast.Attribute]:
+    return isinstance(called, ast.Attribute) and called.attr in torch_api.PLACING_METHODS

@@ -55,7 +55,7 @@ class OptionsOff:
             return False
         held = around(file, line)
         for place in held:
-            for test, outcome in _asked_before(place[1].body, line):
+            for test, outcome in asked_before(place[1].body, line):
                 if self._truth(test, place, hops) is (not outcome):
                     return True
         names = {called_by(function, owner) for _, function, owner in held[-1:]}
@@ -221,7 +221,7 @@ def _sets(tree: ast.Module, name: str) -> int:
     return set_there + sum(each.value == name for each in nodes_in(tree, ast.Constant))
 
 
-def _asked_before(body: list[ast.stmt], line: int) -> Iterator[tuple[ast.expr, bool]]:
+def asked_before(body: list[ast.stmt], line: int) -> Iterator[tuple[ast.expr, bool]]:
     """The tests that a function asks on its way to a line, each with the outcome by which it comes there."""
     for statement in body:
         if holds(statement, line):
@@ -239,6 +239,6 @@ def _asked_within(statement: ast.stmt, line: int) -> Iterator[tuple[ast.expr, bo
         if any(holds(each, line) for each in block):
             if isinstance(statement, (ast.If, ast.While)) and name != "finalbody":
                 yield statement.test, name == "body"
-            yield from _asked_before(block, line)
+            yield from asked_before(block, line)
     for handler in getattr(statement, "handlers", ()):
-        yield from _asked_before(handler.body, line)
+        yield from asked_before(handler.body, line)

@@ -1,0 +1,77 @@
+"""Lost moves of what each reader brings to the device itself, be it another function: advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import found, inside
+
+__all__ = ["inside"]
+
+NET = """import torch
+
+def features(rows, raw, device, window=2, table=None):
+    if not raw:
+        rows = torch.einsum("ab,bc->ac", (rows, table))
+    total = torch.zeros(4, device=device)
+    for step in range(len(rows)):
+        if raw == True:
+            total = total + torch.where(rows[step // window] > window, 1, 0).to(device)
+    return total
+
+def moved_first(rows, device):
+    rows = rows.float().to(device)
+    return rows * torch.ones(4, device=device)
+"""
+MAIN = """import torch
+from torch.distributions import Uniform
+from net import features, moved_first
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def own(rows, scale):
+    print(rows.shape)
+    return torch.ones(4, device=device) * rows.to(device) * scale
+
+def main():
+    kept = torch.zeros(8, 4, device=device)
+    weight = torch.ones(4, device=device)
+    for step in range(8):
+        rows = torch.ones(4, 4)
+        rows.to(device)
+        {line}
+    print(kept, weight)
+
+if __name__ == "__main__":
+    main()
+"""
+LOST = ["main.py:TDL001"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("print(features(rows, True, device))", [], id="in the arm that is taken"),
+        pytest.param("print(features(rows, False, device, table=weight))", LOST, id="in another arm"),
+        pytest.param("print(features(rows, step > 1, device))", LOST, id="perhaps"),
+        pytest.param("print(moved_first(rows, device=device))", [], id="first of all"),
+        pytest.param("print(own(rows, 2))", [], id="in the same file"),
+        pytest.param("print(own(2, rows))", LOST, id="as another argument"),
+        pytest.param("print(own(*rows))", LOST, id="whichever"),
+        pytest.param("print(own(rows, 2), rows * weight)", LOST, id="and used besides"),
+        pytest.param("kept[:4] = rows", [], id="copied into a slice"),
+        pytest.param("kept = rows", LOST, id="bound"),
+        pytest.param("weight = weight + Uniform(low=-rows, high=rows).rsample().to(device)", [], id="with its sample"),
+        pytest.param("weight = (weight * rows).to(device)", LOST, id="with another tensor"),
+        pytest.param("weight = weight + rows.to(torch.float16)", LOST, id="converted"),
+        pytest.param("weight = weight + rows[step].cuda()", [], id="a row of it"),
+        pytest.param("print(len(rows), rows.shape)", [], id="counted"),
+    ],
+)
+def test_a_lost_move_that_all_readers_make(tmp_path: Path, line: str, expected: list[str]) -> None:
+    root = application(tmp_path, net=NET, main=MAIN.format(line=line))
+    assert [each for each in found(root) if "TDL001" in each] == expected
+    assert "main.py:TDL001" in found(root, "TDL001")

@@ -1,0 +1,178 @@
+"""Lost moves that nobody misses, since whatever reads the value brings it to a device itself.
+
+It is moved where it is read, or with what is made of it alone (``Uniform(-x, x).rsample().to(device)``), or given to a
+function of the project that does so in the arms which that call takes; or it is copied into a slice, from any device.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from torchdevlint.flow.facts.tensors import DiscardedMove
+from torchdevlint.flow.programs.moved_results import later_reads, moves_to_device
+from torchdevlint.flow.programs.options_off import asked_before
+from torchdevlint.flow.programs.places import first_holding
+from torchdevlint.flow.scope.call_sites import Function, argument_of
+from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.names import defaults, dotted_path, has_stars, positional_names
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import assignment_of, inside, nodes_in
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_TOLD = frozenset({"shape", "size", "dim", "ndim", "dtype", "numel"})
+"""What is asked of a tensor wherever it is."""
+_COUNTS = frozenset({"range", "len", "int", "enumerate"})
+_MOST_HOPS = 3
+_Given = Mapping[str, ast.expr | None]
+_Known = Mapping[str, object]
+"""The parameters that a call gives as constants."""
+
+
+def is_moved_by_readers(tree: ast.Module, fact: DiscardedMove, project: Project) -> bool:
+    """Whether each read of what a function makes, and moves in vain, moves it from there on, or needs it nowhere."""
+    function = first_holding(nodes_in(tree, ast.FunctionDef), fact.at.row)
+    later = later_reads(tree, fact)
+    own = project.library.get(project.path) if later else None
+    if function is None or own is None or not later:
+        return False
+    readers = _Readers(own, project, function, {})
+    return all(map(readers.move, later))
+
+
+class _Readers:
+    """What is done in one function with what a name stands for, where a call gives it what is `known`."""
+
+    def __init__(
+        self, file: ModuleFile, project: Project, function: Function, known: _Known, hops: int = _MOST_HOPS
+    ) -> None:
+        self._file = file
+        self._project = project
+        self._function = function
+        self._known = known
+        self._hops = hops
+        self._around = {id(part): node for node in inside(function) for part in ast.iter_child_nodes(node)}
+
+    def move_argument(self, name: str) -> bool:
+        """Whether the function moves an argument wherever it reads it, until it binds the name to what was moved."""
+        is_read = False
+        for statement in self._function.body:
+            named = (each for each in nodes_in(statement, ast.Name) if each.id == name)
+            reads = [each for each in named if self._is_taken(each)]
+            if any(map(_is_bound, reads)):
+                bound = assignment_of(statement)
+                alone = bound is not None and [dotted_path(each) for each in bound.targets] == [name]
+                return alone and all(self.move(each) for each in reads if not _is_bound(each))
+            if not all(self.move(each) for each in reads):
+                return False
+            is_read = is_read or bool(reads)
+        return is_read
+
+    def move(self, read: ast.Name) -> bool:
+        """Whether what is read is moved there, or does not have to be."""
+        node: ast.AST = read
+        parent = self._around.get(id(read))
+        if isinstance(parent, ast.Attribute) and parent.attr == "data":
+            node, parent = parent, self._around.get(id(parent))
+        if isinstance(parent, ast.Assign) and node is parent.value:
+            return all(isinstance(each, ast.Subscript) for each in parent.targets)
+        if isinstance(parent, ast.Attribute) and parent.attr in _TOLD:
+            return True
+        return self._is_moved_with_all(read) or self._is_given_to_what_moves(node, parent)
+
+    def _is_taken(self, read: ast.Name) -> bool:
+        """Whether the function comes to a place, as far as what it is given decides."""
+        asked = asked_before(self._function.body, read.lineno)
+        return all(_outcome(test, self._known) in (outcome, None) for test, outcome in asked)
+
+    def _is_moved_with_all(self, read: ast.Name) -> bool:
+        """Whether an expression around what is read is moved as a whole, and made of nothing else but numbers."""
+        node: ast.AST = read
+        while isinstance(node, (ast.expr, ast.keyword)):
+            parent = self._around.get(id(node))
+            call = self._around.get(id(parent)) if isinstance(parent, ast.Attribute) else None
+            if isinstance(call, ast.Call) and parent is call.func and moves_to_device(call):
+                return isinstance(node, ast.expr) and self._is_made_of(node, read)
+            if not isinstance(parent, (ast.expr, ast.keyword)):
+                return False
+            node = parent
+        return False
+
+    def _is_made_of(self, node: ast.expr, read: ast.Name) -> bool:
+        names = {each.id for each in (node, *inside(node)) if isinstance(each, ast.Name)}
+        return all(each == read.id or self._is_imported(each) or self._is_number(each) for each in names)
+
+    def _is_imported(self, name: str) -> bool:
+        statements = self._file.bindings.get(name, ())
+        is_local = any(each.id == name for each in nodes_in(self._function, ast.Name) if _is_bound(each))
+        return bool(statements) and all(map(_is_import, statements)) and not is_local
+
+    def _is_number(self, name: str) -> bool:
+        """Whether a name is that of a count, or a parameter that is a number where nobody gives it."""
+        if isinstance(self._known.get(name), (int, float)):
+            return True
+        if isinstance(dict(defaults(self._function)).get(name), ast.Constant):
+            return True
+        loops = [each for each in nodes_in(self._function, ast.For) if dotted_path(each.target) == name]
+        counted = [each.iter.func for each in loops if isinstance(each.iter, ast.Call)]
+        return bool(loops) and len(counted) == len(loops) and all(dotted_path(each) in _COUNTS for each in counted)
+
+    def _is_given_to_what_moves(self, given: ast.AST, parent: ast.AST | None) -> bool:
+        """Whether it is an argument of a function of the project, which moves it; or only counted."""
+        if isinstance(parent, ast.keyword):
+            given, parent = parent.value, self._around.get(id(parent))
+        if not isinstance(parent, ast.Call) or given is parent.func or has_stars(parent) or self._hops == 0:
+            return False
+        if dotted_path(parent.func) == "len":
+            return True
+        called = self._called(parent)
+        if called is None:
+            return False
+        file, function = called
+        names = positional_names(function)
+        values = {name: argument_of(parent, function, name, is_bound=False) for name in names}
+        name = next((name for name, value in values.items() if value is given), None)
+        known = dict(_constants(values, dict(defaults(function))))
+        return name is not None and _Readers(file, self._project, function, known, self._hops - 1).move_argument(name)
+
+    def _called(self, call: ast.Call) -> tuple[ModuleFile, Function] | None:
+        """The function of the top level that a call is of, in this file or another one."""
+        path = dotted_path(call.func) or ""
+        led = defined(self._project, self._file.path, self._file.tree, path) if path else None
+        file, name = (self._file, path) if led is None else led
+        found = [each for each in file.tree.body if isinstance(each, _FUNCTIONS) and each.name == name]
+        return (file, found[0]) if len(found) == 1 and not found[0].decorator_list else None
+
+
+def _is_bound(node: ast.Name) -> bool:
+    return not isinstance(node.ctx, ast.Load)
+
+
+def _is_import(statement: ast.stmt) -> bool:
+    return isinstance(statement, (ast.Import, ast.ImportFrom))
+
+
+def _constants(values: _Given, left: _Given) -> Iterator[tuple[str, object]]:
+    for name, value in values.items():
+        said = left.get(name) if value is None else value
+        if isinstance(said, ast.Constant):
+            yield name, said.value
+
+
+def _outcome(test: ast.expr, known: _Known) -> bool | None:
+    """What a test says of parameters that are known: ``if l:``, ``if l == False:``, ``if l or depth == 0:``."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        found = _outcome(test.operand, known)
+        return None if found is None else not found
+    if isinstance(test, ast.BoolOp):
+        ends = isinstance(test.op, ast.Or)
+        outcomes = [_outcome(each, known) for each in test.values]
+        return ends if ends in outcomes else None if None in outcomes else not ends
+    if isinstance(test, ast.Name):
+        return bool(known[test.id]) if test.id in known else None
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant):
+        name, value = dotted_path(test.left), test.comparators[0].value
+        if name is not None and name in known and isinstance(test.ops[0], (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
+            return (known[name] == value) is isinstance(test.ops[0], (ast.Eq, ast.Is))
+    return None
