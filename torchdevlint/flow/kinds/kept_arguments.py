@@ -74,6 +74,11 @@ def _uses(owner: ast.ClassDef) -> dict[str, _Use]:
             use.grown = use.grown or grows(item.slice)
             key = item.slice.value if isinstance(item.slice, ast.Constant) else None
             use.otherwise = use.otherwise or isinstance(key, str)
+    for operation in nodes_in(owner, ast.BinOp):
+        for side in (operation.left, operation.right) if isinstance(operation.op, ast.MatMult) else ():
+            name = _of_self(side)
+            if name is not None:
+                found.setdefault(name, _Use()).of_tensor = True
     for call in nodes_in(owner, ast.Call):
         called = _of_self(call.func)
         if called is not None:

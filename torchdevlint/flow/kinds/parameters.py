@@ -18,6 +18,7 @@ from torchdevlint.flow.scope.annotations import (
     contained_tensor,
     element_annotation,
     named_in,
+    names_parameter,
     tuple_parts,
     without_none,
 )
@@ -244,10 +245,9 @@ def _may_hold_tensors(frame: Frame, annotation: ast.expr, place: Device) -> bool
     words = [annotation_name(each) for each in names]
     if any(each in _NO_TENSORS for each in words) or (place != MODEL and any(map(_OF_DATA_SETS.search, words))):
         return False
-    values = (frame.evaluate(each, State({})) for each in names)
-    return any(annotated_tensor(each) for each in names) or any(
-        isinstance(value, Ref) and value.name.partition(".")[0] not in _HOLD_NO_TENSORS for value in values
-    )
+    values = [frame.evaluate(each, State({})) for each in names]
+    known = [each.name.partition(".")[0] for each in values if isinstance(each, Ref)]
+    return any(map(annotated_tensor, names)) or any(each not in _HOLD_NO_TENSORS for each in known)
 
 
 _CONTAINERS = frozenset({"tuple", "Tuple", "list", "List", "dict", "Dict", "Sequence", "Mapping", "Iterable", "Any"})
@@ -257,10 +257,10 @@ _HOLD_NO_TENSORS = sys.stdlib_module_names | {"torch", "builtins", "numpy", "pan
 
 
 def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:
-    step = (Step(f"argument `{parameter.arg}` of `{entry.name}`", parameter),)
+    step = Step(f"argument `{parameter.arg}` of `{entry.name}`", parameter)
     uses = uses_in(frame.function).get(parameter.arg) if frame.function is not None else None
-    ndim = AT_LEAST_1 if uses is not None and uses.has_dimensions else None
-    return Tensor(_place(frame, parameter.arg), ndim, (), step)
+    ndim = AT_LEAST_1 if uses and uses.has_dimensions else None
+    return Tensor(_place(frame, parameter.arg), ndim, (), (step,), parameter=names_parameter(parameter.annotation))
 
 
 def place_of_argument(frame: Frame, name: str, line: int | None = None) -> Device:

@@ -29,7 +29,7 @@ from torchdevlint.flow.state.joins import alternatives, distribute, settle
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.others import Imported, owner_of
-from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.point import State, without_none
 from torchdevlint.flow.state.tensors import OF_A_MODEL_ELSEWHERE
 from torchdevlint.flow.state.values import (
     GIVEN,
@@ -82,7 +82,7 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
     if isinstance(receiver, Super):
         return receiver.info.inherited(name, receiver.receiver) or UNKNOWN
     if isinstance(receiver, Choice):
-        return distribute(receiver, lambda each: attribute(frame, node, state, each))
+        return distribute(without_none(receiver), lambda each: attribute(frame, node, state, each))
     if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
         return distributions.attribute(receiver, name)
     if isinstance(receiver, Library):

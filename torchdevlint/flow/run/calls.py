@@ -56,10 +56,9 @@ from torchdevlint.flow.state.devices import DEFAULT, TOP, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import is_built_by_init
 from torchdevlint.flow.state.others import is_elsewhere, owner_of
-from torchdevlint.flow.state.point import State, under_each
+from torchdevlint.flow.state.point import State, under_each, without_none
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
-    NONE,
     TEXT,
     UNKNOWN,
     Choice,
@@ -117,11 +116,9 @@ def call_attribute(
 ) -> Value:
     """``receiver.name(..)``."""
     if isinstance(receiver, Choice):
-        there = [each for each in receiver.alternatives if each[1] != NONE]
-        if len(there) > _MAX_DISTRIBUTED:
+        receiver = without_none(receiver)
+        if len(receiver.alternatives) > _MAX_DISTRIBUTED:
             return UNKNOWN
-        if len(there) == _MAX_DISTRIBUTED < len(receiver.alternatives):
-            receiver = Choice(tuple(there))
         path = dotted_path(callee.value)
         if path is not None and path not in state.env:
             state.paths.setdefault(path, receiver)
@@ -282,8 +279,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         frame.machine.emit(Escaped(frame, arguments.all_values))
         return call_unknown(frame, state, node, arguments)
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
-        # None, as what could not be imported often is, ends such a run
-        there = Choice(tuple(each for each in callee.alternatives if each[1] != NONE))
+        there = without_none(callee)
         return under_each(state, there, lambda each: call_value(frame, state, node, each, arguments))
     return UNKNOWN
 

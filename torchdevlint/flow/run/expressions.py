@@ -115,7 +115,7 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     if isinstance(node.op, (ast.Mod, ast.Add)) and isinstance(left, Const) and isinstance(left.value, str):
         return ranks.spelled(left.value, right)
     symbol = operations.SYMBOLS[type(node.op)]
-    operands = told_by_other(frame, [(node.left, left), (node.right, right)])
+    operands = told_by_other(frame, [(node.left, left), (node.right, right)], product=symbol == "@")
     result = operations.combine(frame, state, node, f"`{symbol}`", operands, strict=symbol == "@")
     return operations.matrix_product(result, left, right) if symbol == "@" else result
 

@@ -159,6 +159,8 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         listed = is_listed(frame, told)
         if given or listed or _is_option(told):
             return created(frame, state, node, name, AT_LEAST_1 if listed or _is_sliced(told) else None, device)
+        if data.given is not None and frame.context == "init" and data.given.origin is Origin.ARGUMENT:
+            return Tensor(data.given, None, (), (Step(f"made of argument `{data.given.name}`", node),))
     if isinstance(data, Choice):
         data = _without_none(data)
     if isinstance(data, Tensor):

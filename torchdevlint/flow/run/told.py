@@ -25,17 +25,25 @@ _OF_TENSORS = regex(r"[xyz]s?|x_?\d|inputs?|hidden|feat(?:ure)?s?|latents?|emb(?
 """Names of what is given to a model, and never of numbers that it is told."""
 
 
-def told_by_other(frame: Frame, operands: Operands) -> Operands:
+def told_by_other(frame: Frame, operands: Operands, product: bool = False) -> Operands:
     """Beside a tensor that was made here, an argument that is asked for its shape is a tensor, and no number.
 
     The same goes for one that gets a further dimension, ``t[:, None]``, and for what is calculated with such.
 
-    So is what ``forward`` is given first, and what another method of a Module is, if it is called like one.
+    So is what ``forward`` is given first, and what another method of a Module is, if it is called like one; and in a
+    matrix `product` there are no numbers at all.
     """
     held = [each for _, value in operands for _, each in alternatives(value)]
+    if product and any(isinstance(each, Tensor) and each.creations for each in held):
+        operands = [(at, _in_product(at, value)) for at, value in operands]
     if not any(isinstance(each, Tensor) and each.creations and each.ndim for each in held):
         return operands
     return [(at, _told(frame, at, value)) for at, value in operands]
+
+
+def _in_product(at: ast.expr, value: Value) -> Value:
+    given = value.given if isinstance(value, Unknown) else None
+    return given_tensor(given, at) if given is not None and given.origin is Origin.MODEL else value
 
 
 def _told(frame: Frame, at: ast.expr, value: Value) -> Value:

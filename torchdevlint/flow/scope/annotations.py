@@ -51,6 +51,11 @@ def annotated_tensor(annotation: ast.expr | None) -> bool:
     return False
 
 
+def names_parameter(annotation: ast.expr | None) -> bool:
+    """Whether an annotation says that it is a Parameter, which a Module registers where it is kept."""
+    return annotation_name(annotation) == "Parameter"
+
+
 def _union_of_tensors(members: list[ast.expr]) -> bool:
     """Whether each of them says tensor or None, and one says tensor."""
     said = [each for each in members if not (isinstance(each, ast.Constant) and each.value is None)]

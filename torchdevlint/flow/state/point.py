@@ -9,7 +9,7 @@ from torchdevlint.flow.state.conditions import compatible
 from torchdevlint.flow.state.devices import Device
 from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.touch import Touch
-from torchdevlint.flow.state.values import Choice, Conditions, Names, Value
+from torchdevlint.flow.state.values import NONE, Choice, Conditions, Names, Value
 
 
 class State:
@@ -85,6 +85,12 @@ class State:
 def depth_of(path: str) -> int:
     """How many attributes and items a path goes through: 2 for ``self.a['k']``."""
     return path.count(".") + path.count("[")
+
+
+def without_none(choice: Choice) -> Choice:
+    """`choice` where it is not None, as what could not be imported is: reading an attribute of None ends the run."""
+    there = tuple(each for each in choice.alternatives if each[1] != NONE)
+    return Choice(there) if there and len(there) < len(choice.alternatives) else choice
 
 
 def under_each(state: State, choice: Choice, transfer: Callable[[Value], Value]) -> Value:
