@@ -98,3 +98,50 @@ def test_an_option_for_the_device_leaves_the_literal(tmp_path: Path) -> None:
     choosing = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--device')\n"
     main = first + second + choosing + "torch.cuda.init()\ndevice = parser.parse_args().device\n" + last
     assert "main.py:TDL012" in found(application(tmp_path, helper=ASKING, main=main))
+
+
+NUMBERED = """import argparse
+import torch
+from torch import nn
+
+class Trainer:
+    def __init__(self, gpu, is_spread):
+        self.gpu = gpu
+        self.net = nn.Linear(3, 3).to(self.gpu)
+        if is_spread:
+            self.net = nn.parallel.DistributedDataParallel(self.net, device_ids=[self.gpu])
+
+    def restore(self, path):
+        self.net.load_state_dict(torch.load(path))
+
+def main(args):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    print(torch.ones(3, device=device), torch.ones(3).to(device))
+    Trainer(GIVEN, args.spread).restore(args.path)
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gpu", type=int, default=0)
+    parser.add_argument("--spread", action="store_true")
+    parser.add_argument("path")
+    main(parser.parse_args())
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("", "", [], id="a number of a GPU"),
+        pytest.param("def main(args):\n", "def main(args):\n    print(args.gpu == 0)\n", [], id="which is compared"),
+        pytest.param("device_ids=[self.gpu]", "bucket_cap_mb=25", ["main.py:TDL201"], id="nothing says so"),
+        pytest.param("gpu, is_spread):", "gpu=None, is_spread=0):", ["main.py:TDL201"], id="none by default"),
+        pytest.param("        if is_spread", "        if self.gpu is not None", ["main.py:TDL201"], id="perhaps none"),
+        pytest.param("        if is_spread", "        if self.gpu >= 0", ["main.py:TDL201"], id="perhaps -1"),
+        pytest.param("self.gpu = gpu\n", "self.gpu = gpu if is_spread else 'cpu'\n", ["main.py:TDL201"], id="or CPU"),
+    ],
+)
+def test_the_number_of_a_gpu(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    """`DistributedDataParallel` gets it in one case, so that it is the number of a GPU in all."""
+    assert old in NUMBERED
+    main = NUMBERED.replace(old, new) if old else NUMBERED
+    assert found(application(tmp_path, helper=ASKING, main=main.replace("GIVEN", "args.gpu"))) == expected

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.gpu_numbers import gpu_numbers
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name, places_in
 from torchdevlint.patterns import regex
@@ -154,8 +155,11 @@ def is_of_object(place: str) -> bool:
 
 
 def is_cuda(scope: Text, node: ast.expr) -> bool:
-    """Whether an expression surely names CUDA: a text, a device made of one, a name that holds nothing else."""
-    return _is_named(scope, node, _CUDA)
+    """Whether an expression surely names CUDA: a text, a device made of one, a name that holds nothing else.
+
+    So does the number of a GPU.
+    """
+    return _is_named(scope, node, _CUDA) or dotted_path(node) in gpu_numbers(scope.tree)
 
 
 def names_cpu(scope: Text, node: ast.expr) -> bool:
