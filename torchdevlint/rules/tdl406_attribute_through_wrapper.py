@@ -149,6 +149,11 @@ class HiddenAttribute(Fact, frozen=True):
     unwrap_here: bool = True
     reader: str = ""
 
+    @property
+    def is_of_processes(self) -> bool:
+        """Whether the wrapper is one for several processes."""
+        return self.wrapper.endswith("DistributedDataParallel")
+
 
 _ASKS = frozenset({"hasattr", "getattr"})
 _CATCH = frozenset({"AttributeError", "Exception", "BaseException"})

@@ -51,3 +51,8 @@ class WrappedStateDict(Fact, frozen=True):
     saved_at: Span | None = None
     model_at: Span | None = None
     method_at: Span | None = None
+
+    @property
+    def is_of_processes(self) -> bool:
+        """Whether the wrapper is one for several processes."""
+        return self.wrapper.endswith("DistributedDataParallel")

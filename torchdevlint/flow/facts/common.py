@@ -36,6 +36,11 @@ class Fact(_Shared, frozen=True):
         """Whether it is for users elsewhere: what an application itself does with it is seen, and goes well."""
         return False
 
+    @property
+    def is_of_processes(self) -> bool:
+        """Whether it is so only where a program runs in several processes."""
+        return False
+
 
 class Operand(Struct, frozen=True):
     """One side of an operation.

@@ -22,6 +22,7 @@ from torchdevlint.flow.facts.modules import LossNotMoved
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.programs.application import Application, has_part_in
+from torchdevlint.flow.programs.by_accelerate import is_on_its_gpu, is_one_process
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.composed import is_transform_alone
 from torchdevlint.flow.programs.dead_lines import DeadLines
@@ -86,6 +87,8 @@ class Home:
         is_apart = is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))
         if self._application.has_no_users and is_apart:
             return True
+        if fact.is_of_processes and self._project.path.endswith(NOTEBOOK) and is_one_process(self._tree):
+            return True
         if isinstance(fact, DiscardedMove) and self._application.has_no_users and self._is_lost_in_vain(fact):
             return True
         if self._machines.are_where_tensors_are(fact):
@@ -126,7 +129,7 @@ class Home:
         if self._machines.is_file_for_cuda or self._machines.are_for_cuda or asserts_cuda(self._tree, fact.at.row):
             return True
         asked = fact.kind == "question" and self._application.leading.is_current_gpu
-        if asked or is_built_on_cuda(self._tree, self._project, fact.at.row):
+        if asked or is_on_its_gpu(self._tree, fact) or is_built_on_cuda(self._tree, self._project, fact.at.row):
             return True
         return self._machines.are_on_current_gpu(fact) or self._machines.need_cuda(fact.at)
 

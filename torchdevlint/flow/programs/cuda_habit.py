@@ -29,7 +29,12 @@ class Named(Struct, frozen=True):
 
     @property
     def is_for_cuda(self) -> bool:
-        return self.cuda >= _FEWEST and self.cuda > _FOR_EACH_CHOSEN * self.chosen
+        return self.is_rather_for_cuda and self.cuda > _FOR_EACH_CHOSEN * self.chosen
+
+    @property
+    def is_rather_for_cuda(self) -> bool:
+        """Whether several places name CUDA, and more than take what was chosen."""
+        return self.cuda >= _FEWEST and self.cuda > self.chosen
 
 
 def named_in(trees: Iterable[ast.Module]) -> Named:
