@@ -298,6 +298,7 @@ RULES = {
     "tdl013_packed_lengths_on_accelerator": {
         "SEVERITY": "ERROR",
         "FACTS": "LengthsOnAccelerator",
+        "EVENTS": "Met",
         "FUNCTIONS": "torch.nn.utils.rnn.pack_padded_sequence",
     },
     "tdl014_factory_mixed_with_argument": {

@@ -60,9 +60,10 @@ import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.checks.host_reads import is_off_host
+from torchdevlint.flow.events import Met
 from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.flow.kinds.parameters import place_of_argument
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
@@ -110,6 +111,46 @@ class LengthsOnAccelerator(Fact, frozen=True):
     surely: bool
 
 
+class _Memory:
+    """Arguments of functions that, as they came, were operands beside other arguments."""
+
+    def __init__(self) -> None:
+        self.met: set[tuple[ast.AST | None, str]] = set()
+
+
+def _note_met(event: Met) -> None:
+    """``torch.masked_select(keys, lengths > 0)``: torch refuses that where the lengths are elsewhere than the keys.
+
+    An index may be on the CPU.
+    """
+    frame = event.frame
+    if isinstance(event.node, ast.Subscript):
+        return
+    names = [_argument_behind(frame, each) for _, each in (event.one, event.other)]
+    if "" not in names and len(set(names)) > 1:
+        frame.machine.memory(_Memory).met.update((frame.function, name) for name in names)
+
+
+def _argument_behind(frame: Frame, value: Tensor) -> str:
+    """The argument that a tensor which nothing has moved is, or was calculated from alone."""
+    function, came = frame.function, bool(value.steps) and not value.moved and not value.steps[0].of_module
+    if function is None or not came or value.device != MODEL or value.ndim == 0:
+        return ""
+    node = value.steps[0].node
+    for _ in range(_MAX_HOPS):
+        if isinstance(node, ast.arg):
+            return node.arg
+        names = {each.id for each in inside(node) if isinstance(each, ast.Name)}
+        name = names.pop() if len(names) == 1 else ""
+        if name in argument_names(function):
+            return name
+        places = [each for each in assignments_in(function) if _binds(each, name)]
+        if len(places) != 1:
+            break
+        node = places[0].value
+    return ""
+
+
 _MAX_HOPS = 4
 _LENGTHS = regex(r"len|siz|num|count", re.IGNORECASE)
 """Names of inputs that callers keep on the CPU, since nothing is calculated with them."""
@@ -125,7 +166,8 @@ def _note_packing(frame: Frame, state: State, node: ast.Call, name: str, argumen
         each = held if sum_of_mask is None else given_tensor(MODEL, sum_of_mask)
         if not isinstance(each, Tensor) or not is_off_host(frame, each):
             continue
-        if not _came_as_lengths(frame, at, each) or _came_with_input(frame, arguments, at):
+        met = (frame.function, _argument_behind(frame, each)) in frame.machine.memory(_Memory).met
+        if met or not _came_as_lengths(frame, at, each) or _came_with_input(frame, arguments, at):
             _record(frame, state, node, at, each)
 
 
@@ -202,6 +244,7 @@ def _record(frame: Frame, state: State, node: ast.Call, at: ast.expr, value: Ten
     machine.record(("lengths", node), make, state)
 
 
+EVENTS = {Met: _note_met}
 FUNCTIONS = {"torch.nn.utils.rnn.pack_padded_sequence": _note_packing}
 
 

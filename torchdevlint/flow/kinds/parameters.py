@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.annotated import is_of_another_framework
+from torchdevlint.flow.kinds.by_default import left_to_default
 from torchdevlint.flow.kinds.targets import target_beside
 from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
 from torchdevlint.flow.knowledge import libraries, torch_api
@@ -50,7 +51,6 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Cls,
-    Const,
     Dev,
     Guard,
     Library,
@@ -105,7 +105,7 @@ def _symbolic(
         return UNKNOWN
     name = parameter.arg
     uses = uses_in(function).get(name) or Uses()
-    made = default_value(frame, default) if isinstance(default, ast.Call) else UNKNOWN
+    made = left_to_default(frame, default)
     value = _kind(frame, function, parameter, default, made, entry, uses)
     if isinstance(made, Tensor) and made.device == DEFAULT and made.creations:
         return Choice((((), made), ((), value))) if made != value else value
@@ -122,7 +122,7 @@ def _kind(
     entry: Entry,
     uses: Uses,
 ) -> Value:
-    """What a parameter is, of which a call that is its default has `made` something."""
+    """What a parameter is, of which its default has `made` something."""
     name = parameter.arg
     target = target_beside(frame, function, parameter) if entry.kind in ("function", "method") else None
     annotated = target or _by_annotation(frame, parameter, entry)
@@ -145,7 +145,7 @@ def _kind(
     if "numpy" in uses.attributes and entry.kind == "function" and is_for_numpy(function):
         return _tensor(frame, parameter, entry)
     if default is not None and not (isinstance(default, ast.Constant) and default.value is None):
-        return UNKNOWN
+        return made if isinstance(made, Ref) else UNKNOWN
     if default is not None and parameter.annotation is None:
         return UNKNOWN
     place = _place(frame, name)
@@ -336,15 +336,3 @@ def _is_autograd(frame: Frame, entry: Entry) -> bool:
 def _is_gradient(function: FunctionNode, name: str) -> bool:
     """Whether a parameter of the ``backward`` of a `Function` gets a gradient, as all do behind the context."""
     return getattr(function, "name", "") == "backward" and name in positional_names(function)[1:]
-
-
-def default_value(activation: Frame, node: ast.expr) -> Value:
-    """A default is evaluated where the function was defined; only what needs no local name is looked at."""
-    if isinstance(node, ast.Constant):  # as most are, for which nothing has to be set up
-        return Const(node.value)
-    outer = Frame(activation.machine, activation.entry, activation.closure, activation.scope, depth=activation.depth)
-    around = activation.machine.reading.enter(activation.closure)
-    try:
-        return outer.evaluate(node, State({}))
-    finally:
-        activation.machine.reading.leave(around)

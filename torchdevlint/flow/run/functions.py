@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
-from torchdevlint.flow.kinds.parameters import default_value
+from torchdevlint.flow.kinds.by_default import default_value
 from torchdevlint.flow.run.closures import keep_around, kept_around
 from torchdevlint.flow.run.decorated import as_handed_on
 from torchdevlint.flow.run.observing import observe

@@ -26,13 +26,20 @@ def import_names(frame: Frame, node: ast.ImportFrom, state: State) -> None:
     path = others.locate(frame.closure, node.module or "", node.level) if others is not None else None
     for name, member, outside in _names_from(node):
         if member == "*":
-            if path is not None and frame.function is None and owner_of(frame.closure) is None:
-                frame.machine.stars.insert(0, path)
+            if frame.function is None and owner_of(frame.closure) is None:
+                _note_star(frame, path)
         elif path is not None and isinstance(outside, Ref):
             state.env[name] = Imported(outside.name, path, member)
         else:
             state.env[name] = outside
     _note_touch(frame, node, state, node.module or "", node.level)
+
+
+def _note_star(frame: Frame, path: str | None) -> None:
+    if path is None:
+        frame.machine.unseen_star = True
+    else:
+        frame.machine.stars.insert(0, path)
 
 
 @once_a_node
@@ -76,6 +83,16 @@ def member(frame: Frame, module: Imported, name: str) -> Value | None:
 
 def from_stars(frame: Frame, name: str) -> Value:
     """A name that its file does not bind: from a module of the project whose names that file imports with a star."""
+    found = _from_seen_stars(frame, name)
+    unseen = found == UNKNOWN and frame.machine.unseen_star and owner_of(frame.closure) is None
+    return Ref(_CUSTOMARY[name]) if unseen and name in _CUSTOMARY else found
+
+
+_CUSTOMARY = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy"}
+"""What nobody calls otherwise: a file that binds none of them gets it by ``from .common import *``."""
+
+
+def _from_seen_stars(frame: Frame, name: str) -> Value:
     others = frame.machine.others
     if others is None:
         return UNKNOWN

@@ -142,6 +142,8 @@ class Machine:
         self.span_of, self.text_of = self.reading.span_of, self.reading.text_of
         self.stars: list[str] = []
         """The files of the project that all names are imported from, the last one first."""
+        self.unseen_star = False
+        """Whether it imports ``*`` from a module that is not to be had."""
         self.sets_visible_devices = False
         self.default_changed = False
         self.muted = 0
