@@ -362,6 +362,27 @@ def test_linting_loads_neither_torch_nor_libcst(command: str, tmp_path: Path) ->
     assert expected in said, said
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="msgspec needs typing_extensions before Python 3.11")
+def test_check_does_without_what_msgspec_can_do_without(tmp_path: Path) -> None:
+    """`typing_extensions` and `inspect` take a tenth of a run over a small file; afterwards all of it is to be had."""
+    (tmp_path / "linted.py").write_text("import torch\n\nstate = torch.load('model.pt')\n")
+    code = (
+        f"import os, sys\n{ONLY_OURS}\n"
+        "from torchdevlint.cli import script\n"
+        "def end(code):\n"
+        "    print('loaded', [name for name in ('typing_extensions', 'inspect') if name in sys.modules])\n"
+        "    import msgspec, inspect\n"
+        "    print('exit', code)\n"
+        "    sys.stdout.flush()\n"
+        "    exit_at_once(code)\n"
+        "exit_at_once, os._exit = os._exit, end\n"
+        "sys.argv = ['torchdevlint', 'check', '--isolated', 'linted.py']\n"
+        "script()\n"
+    )
+    done = python("-c", code, cwd=tmp_path, stdin="")
+    assert "loaded []\nexit 1" in done.stdout, done.stdout + done.stderr
+
+
 IMPORTED_BY_A_LOAD = """
 from torchdevlint.cli import main
 try:
