@@ -98,7 +98,8 @@ def test_evidence_that_something_is_on_an_accelerator(tmp_path: Path, old: str, 
         pytest.param("other.py", "from net import Net\nprint(Net())\n", 0, id="a program of the CPU"),
         pytest.param("README.md", "```python\nfrom net import Net\n```\n", 2, id="people"),
         pytest.param("run.yaml", "model:\n  _target_: net.Net\n", 2, id="a configuration"),
-        pytest.param("run.yaml", "model: Net\n", 0, id="a word of a configuration"),
+        pytest.param("run.yaml", "model: Net\n", 2, id="a value of a configuration"),
+        pytest.param("run.yaml", "Net: 3\n", 0, id="a key of a configuration"),
         pytest.param(
             "plug.py", "import importlib, sys\nprint(importlib.import_module(sys.argv[1]).Net)\n", 2, id="by a text"
         ),

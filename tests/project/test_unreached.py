@@ -42,6 +42,7 @@ if __name__ == "__main__":
         ("run.sh", "python main.py --net resnet50 --folder resnet50/runs\n", False),
         ("run.sh", "python -c 'import nets; nets.resnet50().save()'\n", True),
         ("config.yaml", "net: resnet50\n", True),
+        ("config.yaml", "resnet50: net\n", False),
         ("config.yaml", "net: resnet34\n", False),
         ("plugins.py", "import importlib\nprint(importlib.import_module('plugins.first').resnet50)\n", False),
         ("plugins.py", "import importlib\nprint(importlib.import_module('nets').resnet50)\n", True),

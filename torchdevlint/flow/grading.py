@@ -29,7 +29,7 @@ class Grading:
     ) -> None:
         self._callers = Callers(tree, project, run)
         self._application = Application(tree, text, project, self._callers)
-        self._on_accelerators = OnAccelerators(project, self._callers, self._application)
+        self._on_accelerators = OnAccelerators(project, self._application)
         self._home = Home(tree, project, self._callers, self._application, self._on_accelerators)
 
     def standing(self, machine: Machine, settled: Callable[[Machine, Fact], Fact]) -> list[Fact]:

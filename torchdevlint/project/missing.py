@@ -14,7 +14,7 @@ from pathlib import PurePath
 
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import folder_of, root_of
-from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
 
 _GENERATED = regex(r"^_|_pb2|version")
@@ -79,12 +79,14 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
 
     That is so for a package beside the file, or around it, and where another import of the file finds all that it asks
     for there, or a module of that package, or of one beside it; or where the module has some of the names that are
-    asked of it.
+    asked of it. A script finds what lies beside it first.
     """
     top = (node.module or "").partition(".")[0]
     home = project.locate(project.path, top, 0)
     if home is None:
         return False
+    if os.path.dirname(home) == os.path.dirname(project.path) and home.endswith(".py") and _is_script(project):
+        return True
     folder = folder_of(home)
     is_beside = folder is not None and os.path.dirname(folder) == os.path.dirname(project.path)
     if folder is not None and is_beside and (folder != home or _is_package_alone(folder, project)):
@@ -95,6 +97,12 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
         return True
     others = (each for each in asked if each is not node and not each.level and _is_found(each, project))
     return any(_is_beside((each.module or "").partition(".")[0], home, project) for each in others)
+
+
+def _is_script(project: Project) -> bool:
+    """Whether a file is started by its path: it has a main guard, and nobody imports it."""
+    module = project.library.get(project.path)
+    return module is not None and any(map(is_main_guard, module.tree.body)) and not project.importers(project.path)
 
 
 def _is_beside(top: str, home: str, project: Project) -> bool:

@@ -23,6 +23,7 @@ from torchdevlint.flow.facts.tensors import (
     ReadOnHost,
 )
 from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.coming import Programs
 from torchdevlint.flow.programs.cuda_habit import named_in
 from torchdevlint.flow.programs.gpu_choice import UNKNOWN, GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.programs.mentions import Mentions
@@ -240,6 +241,12 @@ class Application:
         if imported is None or any(names_accelerators(without_comments(each)) for each in imported):
             return False
         return is_program(self._tree) or self.is_of_cpu
+
+    @cached_property
+    def programs(self) -> Programs | None:
+        """What leads to the file, where all programs of its project are there to be read."""
+        own = self._callers.own if self.has_no_users and self.is_of_several else None
+        return None if own is None or self._project is None else Programs(own, self._project, self._callers)
 
     @cached_property
     def mentions(self) -> Mentions:

@@ -28,16 +28,17 @@ class DeadLines:
         Where it is not seen how the file is imported, only what no text of the project says is surely dead, and what
         ends at its imports; and only if there are programs, as a notebook is one: otherwise the project is for others.
         """
+        programs = self._application.programs
+        coming = programs.coming_to(line) if programs is not None and programs.are_seen else None
+        if coming is not None and not coming:
+            return True
         if is_seen:
-            return self._is_gone or self._is_unread(line) or self._is_off(line)
+            is_unreached = coming is None and self._unreached is not None and self._unreached.holds(line)
+            return self._is_gone or is_unreached or self._application.mentions.is_never_read(line) or self._is_off(line)
         is_program = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
         if not self._application.is_of_several or not is_program:
             return False
         return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
-
-    def _is_unread(self, line: int) -> bool:
-        is_unreached = self._unreached is not None and self._unreached.holds(line)
-        return is_unreached or self._application.mentions.is_never_read(line)
 
     def _is_off(self, line: int) -> bool:
         return self._options_off is not None and self._options_off.hold(line)

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile, ModuleText
 from torchdevlint.project.tree import from_root
@@ -25,6 +25,7 @@ _DYNAMIC = LinePattern(
     "globals( locals( vars( eval( exec( getattr( __import__( import_module fire getmembers sys.modules __dict__",
 )
 _ANY = "*"
+_PACKAGE = "__init__"
 _OWN = ""
 _LOADING = ("import_module", "__import__")
 _RUNNING = ("run_module", "run_path", "spec_from_file_location")
@@ -32,6 +33,19 @@ LOADED_BY_NAME = (*_LOADING, *_RUNNING)
 """How a program comes to a file that no import statement names."""
 _MOST_HOPS = 4
 """How many modules hand all their names on."""
+_MOST_LOADED = 40
+"""Where more modules may be loaded by a text, it is not asked what they do."""
+_MOST_SAYING = 40
+LISTING = LinePattern(
+    r"\b(?:listdir|scandir|iterdir|r?glob|walk|iter_modules|walk_packages)\(",
+    "listdir( scandir( iterdir( glob( walk( iter_modules( walk_packages(",
+)
+"""What finds files whose names nobody writes down."""
+_FROM_OUTSIDE = LinePattern(
+    r"\bargv\b|\bparse_(?:known_)?args\b|\benviron\b|\bgetenv\b|\binput\(",
+    "argv parse_args parse_known_args environ getenv input(",
+)
+_PATH_END = regex(r"[./\\:]")
 _READS_CODE = frozenset({"eval", "exec"})
 _FIRST = regex(r"\s*(?:(self\.)|([^\W\d]\w*)(\.[^\W\d]?\w*)?|$)")
 """What a text begins with: an attribute of the object, a name, what is asked of it."""
@@ -40,11 +54,12 @@ _FIRST = regex(r"\s*(?:(self\.)|([^\W\d]\w*)(\.[^\W\d]?\w*)?|$)")
 class LookedUp(Struct, frozen=True):
     """Names that begin so in a `module` that the file imports by this path; "" is the file itself.
 
-    "*" is any module whose own path of names begins so.
+    "*" is any module whose own path of names begins, and ends, so.
     """
 
     module: str = _OWN
     beginning: str = ""
+    ending: str = ""
 
 
 Meant = Mapping[str, frozenset[str]] | frozenset[str]
@@ -64,7 +79,7 @@ def finds(file: ModuleFile, meant: Meant, project: Project) -> bool:
 def _may_mean(file: ModuleFile, asked: LookedUp, meant: Meant, project: Project) -> bool:
     if asked.module == _ANY:
         homes = (project.path,) if isinstance(meant, frozenset) else meant
-        return any(_may_load(file, asked.beginning, each) for each in homes)
+        return any(_may_load(file, asked, each) for each in homes)
     modules = [file] if asked.module == _OWN else list(_modules(file, asked.module, project))
     return any(_binds(each, asked.beginning, meant, project) for each in modules)
 
@@ -74,23 +89,81 @@ def looked_up_in(file: ModuleFile, project: Project) -> list[tuple[ModuleFile, s
     found: list[tuple[ModuleFile, str]] = []
     for each in _looked_up(file.tree):
         if each.module == _ANY:
-            return None
+            loaded = _loaded(file, each, project)
+            if loaded is None:
+                return None
+            found += [(module, "") for module in loaded]
+            continue
         modules = [file] if each.module == _OWN else _modules(file, each.module, project)
         found += [(module, each.beginning) for module in modules]
     return None if _runs_files(file.tree) else found
 
 
-def may_load(file: ModuleFile, home: str) -> bool:
-    """Whether a file may import the module at `home` by a text that is made when it runs."""
-    loading = (each for each in _looked_up(file.tree) if each.module == _ANY)
-    return _runs_files(file.tree) or any(_may_load(file, each.beginning, home) for each in loading)
+def _loaded(file: ModuleFile, asked: LookedUp, project: Project) -> list[ModuleFile] | None:
+    """The modules that a file may load by a text; None for any, or too many."""
+    others = project.saying(()) if asked.beginning or asked.ending else None
+    homes = [] if others is None else [each for each in others if _may_load(file, asked, each)]
+    found = [project.library.get(each) for each in homes[:_MOST_LOADED]]
+    for path, module in zip(homes, found, strict=False):
+        project.used(path, "", module)
+    known = [each for each in found if each is not None]
+    return known if others is not None and len(known) == len(homes) else None
 
 
-def _may_load(file: ModuleFile, beginning: str, home: str) -> bool:
-    if beginning.startswith("."):
-        return PurePath(file.path).parent in PurePath(home).parents
+def may_load(file: ModuleFile, home: str, project: Project) -> bool:
+    """Whether a file may import the module at `home` by a text that is made when it runs.
+
+    Where nothing is known of the text, but that it comes from the code, it has to be written somewhere.
+    """
+    loading = [each for each in _looked_up(file.tree) if each.module == _ANY]
+    if any((each.beginning or each.ending) and _may_load(file, each, home) for each in loading):
+        return True
+    is_open = _runs_files(file.tree) or any(not (each.beginning or each.ending) for each in loading)
+    return is_open and (_may_be_told(file) or _is_said(home, project))
+
+
+def _may_be_told(file: ModuleFile) -> bool:
+    """Whether the text by which a file loads others may come from outside: of its program, of a function, or a list."""
+    if LISTING.is_in(file.source.text) or _FROM_OUTSIDE.is_in(file.source.text):
+        return True
+    given = {name for each in nodes_in(file.tree, ast.FunctionDef) for name in argument_names(each)}
+    loading = (each for each in nodes_in(file.tree, ast.Call) if last_name(each.func) in LOADED_BY_NAME)
+    read = (name.id for call in loading for name in nodes_in(call, ast.Name))
+    return not given.isdisjoint(read)
+
+
+def _is_said(home: str, project: Project) -> bool:
+    """Whether a text in the project, be it beside the code, is the name of a file."""
+    name = _module_name(home)
+    saying = project.saying((name,))
+    if saying is None or len(saying) > _MOST_SAYING or project.saying((name,), beside_code=True) != ():
+        return True
+    files = [project.library.get(each) for each in saying]
+    for each, module in zip(saying, files, strict=True):
+        project.used(each, "", module)
+    return any(each is None or _is_text_in(each.tree, name) for each in files)
+
+
+def _module_name(home: str) -> str:
+    """The last part of the name of the module at a path."""
+    path = PurePath(home)
+    return path.parent.name if path.stem == _PACKAGE else path.stem
+
+
+def _is_text_in(tree: ast.Module, name: str) -> bool:
+    """Whether a text of a file is a path that ends with a name, of a module or a file."""
+    texts = (each.value for each in nodes_in(tree, ast.Constant) if isinstance(each.value, str))
+    return any(_PATH_END.split(each.removesuffix(".py"))[-1] == name for each in texts)
+
+
+def _may_load(file: ModuleFile, asked: LookedUp, home: str) -> bool:
+    path = PurePath(home)
+    if path.stem != _PACKAGE and not f".{path.stem}".endswith(asked.ending.rpartition(".")[2]):
+        return False
+    if asked.beginning.startswith("."):
+        return PurePath(file.path).parent in path.parents
     module = ".".join(PurePath(from_root(home)).with_suffix("").parts)
-    return f".{beginning}" in f".{module}."
+    return f".{asked.beginning}" in f".{module}."
 
 
 @once_a_node
@@ -176,7 +249,7 @@ def _by_call(call: ast.Call, named: set[str], is_top_level: bool) -> Iterator[Lo
     first = call.args[0] if call.args else None
     last = path.rpartition(".")[2]
     if last in _LOADING:
-        yield LookedUp(_ANY, (_beginning(first) or "") if first is not None else "")
+        yield LookedUp(_ANY) if first is None else LookedUp(_ANY, _beginning(first) or "", _ending(first))
     elif last == "getmembers" and first is not None:
         yield LookedUp(dotted_path(first) or _ANY)
     elif path in named:
@@ -234,3 +307,12 @@ def _beginning(node: ast.expr) -> str | None:
         text = _beginning(node.func.value)
         return None if text is None else text.partition("{")[0]
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _ending(node: ast.expr) -> str:
+    """The text that an expression surely ends with: ``f"models.{name}.train"``, ``name + "net"``."""
+    if isinstance(node, ast.JoinedStr) and node.values:
+        return _ending(node.values[-1])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _ending(node.right)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

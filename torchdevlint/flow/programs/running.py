@@ -20,8 +20,9 @@ from torchdevlint.flow.programs.looked_up import looked_up_in
 from torchdevlint.flow.programs.mentions import REGISTERS_NOTHING
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.imported_names import definitions
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.patterns import LinePattern
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
@@ -43,6 +44,8 @@ _CALLING_NOTHING = frozenset(
 )
 """Bases that call no method but those which the language or torch calls of every object."""
 _BUILT_IN = frozenset(vars(builtins))
+_DERIVED = LinePattern(r"__(?:init_subclass|subclasses)__", "__init_subclass__ __subclasses__")
+"""What hears of each class that is derived from another one."""
 
 
 class Read(Struct, frozen=True):
@@ -75,14 +78,31 @@ class Running:
     @cached_property
     def is_known(self) -> bool:
         """Whether all that it runs is seen."""
-        paths = self._project.import_closure([self._program.path], _MOST_FILES)
-        for path in paths or ():
+        looked_up: list[tuple[ModuleFile, str]] = []
+        left = [self._program]
+        while left:
+            more = self._brought_by(left)
+            if more is None:
+                return False
+            looked_up += more
+            left = [each for each, _ in more if each.path not in self._files]
+        self._follow_all(looked_up)
+        return True
+
+    def _brought_by(self, files: list[ModuleFile]) -> list[tuple[ModuleFile, str]] | None:
+        """What is looked up by a text in some files and all that these import; None where that is not known."""
+        found: list[tuple[ModuleFile, str]] = []
+        paths = self._project.import_closure([each.path for each in files], _MOST_FILES)
+        new = [each for each in paths or () if each not in self._files]
+        for path in new:
             module = self._program if path == self._program.path else self._project.library.get(path)
             self._project.used(path, "", module)
-            if module is None:
-                return False
+            looked_up = None if module is None else looked_up_in(module, self._project)
+            if module is None or looked_up is None:
+                return None
             self._files[path] = module
-        return paths is not None and self._is_followed()
+            found += looked_up
+        return None if paths is None or len(self._files) > _MOST_FILES else found
 
     def file(self, path: str) -> ModuleFile | None:
         """One of the files that it is made of, once `is_known` is asked."""
@@ -100,13 +120,10 @@ class Running:
         held = [around, *([inner] if isinstance(inner, _FUNCTIONS) else [])]
         return all((home, each.lineno) in self._come_to for each in held)
 
-    def _is_followed(self) -> bool:
+    def _follow_all(self, looked_up: list[tuple[ModuleFile, str]]) -> None:
+        for module, beginning in looked_up:
+            self._come_to_names(module, beginning)
         for file in self._files.values():
-            looked_up = looked_up_in(file, self._project)
-            if looked_up is None:
-                return False
-            for module, beginning in looked_up:
-                self._come_to_names(module, beginning)
             for statement in file.tree.body:
                 self._begin(file, statement)
         while self._left or (self._texts and "getattr" in self._read):
@@ -117,7 +134,6 @@ class Running:
                 continue
             scope, node = self._left.pop()
             self._follow(scope, node)
-        return True
 
     def _begin(self, file: ModuleFile, statement: ast.stmt) -> None:
         """What an import of the file, or its start, runs of a statement of the top level."""
@@ -126,10 +142,19 @@ class Running:
         if isinstance(statement, _DEFINITIONS):
             for each in statement.decorator_list:
                 self._leave(Scope(file, self._project), ast.Expr(each))
-            if is_registered(statement):
+            if is_registered(statement) or (isinstance(statement, ast.ClassDef) and self._finds_derived(statement)):
                 self._come(file, statement)
         elif not isinstance(statement, (ast.Import, ast.ImportFrom)) and not _is_table(statement):
             self._leave(Scope(file, self._project), statement)
+
+    def _finds_derived(self, owner: ast.ClassDef) -> bool:
+        """Whether the program may find a class by one that it is derived from: ``Base.__subclasses__()``."""
+        made = any(last_name(each.value) != "ABCMeta" for each in owner.keywords)
+        return made or (bool(owner.bases) and self._asks_for_derived)
+
+    @cached_property
+    def _asks_for_derived(self) -> bool:
+        return any(_DERIVED.is_in(each.source.text) for each in self._files.values())
 
     def _come(self, file: ModuleFile, statement: ast.stmt) -> None:
         """What is bound by a statement of the top level is read."""
@@ -215,9 +240,8 @@ class Running:
         imported = not statements or any(_imports(each) for each in statements)
         yield from ((file, each) for each in statements if not isinstance(each, (ast.Import, ast.ImportFrom)))
         if imported and (statements or first not in _BUILT_IN):
-            led = defined(self._project, file.path, file.tree, path)
-            for each in () if led is None else led[0].bindings.get(led[1].partition(".")[0], ()):
-                yield led[0], each  # type: ignore[index]
+            for home, name in definitions(self._project, file.path, file.tree, path):
+                yield from ((home, each) for each in home.bindings.get(name.partition(".")[0], ()))
 
 
 def _imports(statement: ast.stmt) -> bool:

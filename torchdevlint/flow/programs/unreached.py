@@ -27,8 +27,10 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MOST_NAMES = 12
 """Where more definitions lead to a place, nobody knows who reads one of them."""
 _MOST_FILES = 40
-_AS_CODE = r"[\w\])][.:]{0}\b(?!\.\w)|\b{0}\s*\(|\bimport\b[^\n]*\b{0}\b"
+_AS_CODE = r"[\w\])][.:]{0}\b(?!\.\w)|\b{0}\(|`{0}`|\bimport\b[^\n]*\b{0}\b"
 """A name that is called, imported, or said with its module."""
+_AS_VALUE = r"""\w[.:]{0}\b|[:=,\-\[][ \t]*["']?{0}["']?[ \t]*(?:[,\]}}#;]|$)"""
+"""A name that is said with its module, or as what something in a configuration is set to."""
 _FOR_PEOPLE = frozenset(".md .rst .txt .sh .bash .slurm .sbatch .bat".split())
 """What tells people how programs are started, or starts them."""
 _COMMANDS = LinePattern(r"\bfire\b|\btyper\b|\bplac\b|\bdefopt\b|\btyro\b", "fire typer plac defopt tyro")
@@ -64,19 +66,34 @@ class Unreached:
         ways = self._callers.ways_to(frozenset({name} if name else ()))
         if not ways or any(self._may_be_loaded(word, ways) for word in LOADED_BY_NAME):
             return True
-        leading = (statement for each in ways for statement in _on_the_way(each))
-        names = {each.name for each in leading if isinstance(each, ast.ClassDef)}
-        return any(self._is_written_as_path(each) for each in sorted(names | ({name} if name else set())))
+        leading = [each for way in ways for each in _on_the_way(way) if isinstance(each, _DEFINITIONS)]
+        names = {each.name for each in leading if isinstance(each, ast.ClassDef)} | ({name} if name else set())
+        if any(self._is_written_as_path(each) for each in sorted(names)) or (name and self._is_text(name)):
+            return True
+        return any(self._is_imported_beside(each) for each in sorted({each.name for each in leading} - names))
+
+    def _is_text(self, name: str) -> bool:
+        """Whether some code has a name as a text, or as the end of a path."""
+        saying = self._saying(name)
+        return saying is None or any(each is None or is_written(each.tree, name) for each in saying)
+
+    def _is_imported_beside(self, name: str) -> bool:
+        """Whether a document imports a name."""
+        imported = re.compile(rf"\bimport\b[^\n]*\b{re.escape(name)}\b")
+        paths = self._project.saying((name,), beside_code=True) or ()
+        texts = (self._project.text_of(each) for each in paths if PurePath(each).suffix in _FOR_PEOPLE)
+        return any(each is not None and imported.search(each.text) for each in texts)
 
     def _is_written_as_path(self, name: str) -> bool:
-        """Whether a configuration says a name with its module, or a document as code."""
+        """Whether a configuration has a name as a value, or says it with its module, or a document as code."""
         paths = self._project.saying((name,), beside_code=True)
         if paths is None:
             return True
-        dotted, as_code = re.compile(rf"\w[.:]{re.escape(name)}\b"), re.compile(_AS_CODE.format(re.escape(name)))
+        in_data = re.compile(_AS_VALUE.format(re.escape(name)), re.MULTILINE)
+        as_code = re.compile(_AS_CODE.format(re.escape(name)))
         for path in paths:
             text = None if path.endswith(NOTEBOOK) else self._project.text_of(path)
-            if text is not None and (as_code if PurePath(path).suffix in _FOR_PEOPLE else dotted).search(text.text):
+            if text is not None and (as_code if PurePath(path).suffix in _FOR_PEOPLE else in_data).search(text.text):
                 return True
         return False
 
@@ -106,14 +123,15 @@ class Unreached:
             return True
         if any(self._is_written_beside(each, ways) for each in sorted(names)):
             return True
-        saying = self._saying(own)
-        return saying is None or any(each is None or is_written(each.tree, own) for each in saying)
+        return self._is_text(own)
 
     def _may_be_loaded(self, word: str, ways: list[Leading]) -> bool:
         """Whether a file that says so may load one that leads here by a text."""
         saying = self._saying(word)
         paths = {each.file.path for each in ways}
-        return saying is None or any(each is None or any(may_load(each, path) for path in paths) for each in saying)
+        return saying is None or any(
+            each is None or any(may_load(each, path, self._project) for path in paths) for each in saying
+        )
 
     def _saying(self, word: str) -> list[ModuleFile | None] | None:
         """The other files that say a word, None for one that cannot be parsed; None for too many."""

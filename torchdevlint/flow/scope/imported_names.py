@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.project.modules import ModuleFile
@@ -21,6 +22,11 @@ def defined(project: Project, home: str, tree: ast.Module, path: str, hops: int 
 
     ``settings.Paths.MODELS`` is ``Paths.MODELS`` in the module that ``import settings`` reads.
     """
+    return next(definitions(project, home, tree, path, hops), None)
+
+
+def definitions(project: Project, home: str, tree: ast.Module, path: str, hops: int = _MOST_HOPS) -> Iterator[Defined]:
+    """All that a path of names in a file may lead to: an import may be tried, and made up for by another one."""
     named = [each for each in _imports(tree) if path == each[3] or path.startswith(f"{each[3]}.")]
     for module, level, name, bound in named or [each for each in _imports(tree) if not each[3]]:
         rest = path[len(bound) + 1 :] if bound else path
@@ -31,8 +37,7 @@ def defined(project: Project, home: str, tree: ast.Module, path: str, hops: int 
         wanted = ".".join(filter(None, (name, rest))) if bound else rest
         answer = _in_module(project, found, wanted, hops) or (below and _in_module(project, below, rest, hops))
         if answer:
-            return answer
-    return None
+            yield answer
 
 
 def is_of_library(project: Project, home: str, tree: ast.Module, node: ast.Attribute) -> bool:

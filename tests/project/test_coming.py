@@ -1,0 +1,185 @@
+"""Lines that no program of an application runs, whatever they say: advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import ASKING, found
+
+NET = """import torch
+from torch import nn
+
+class Encoder(nn.Module):
+    def __init__(self, path):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def restore(self, path):
+        self.load_state_dict(torch.load(path))
+
+    def forward(self, x):
+        return self.layer(x)
+
+class Decoder(nn.Module):
+    def __init__(self, path):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def restore(self, path):
+        self.load_state_dict(torch.load(path))
+
+    def forward(self, x):
+        return self.layer(x)
+"""
+MAIN = """import sys
+import torch
+from helper import place
+from net import Decoder, Encoder
+
+def main(path):
+    net = Encoder(4).to(place())
+    net.restore(path)
+    print(net(torch.rand(4, device=place())))
+
+if __name__ == "__main__":
+    main(sys.argv[1])
+"""
+SPARE = MAIN.replace("    net.restore(path)\n", "").replace(
+    "def main", "def spare(path):\n    Encoder(4).restore(path)\n\ndef main"
+)
+"""It builds the class, but what calls the method is never run."""
+
+
+def rows(root: Path) -> int:
+    return found(root).count("net.py:TDL201")
+
+
+def test_a_class_that_nobody_builds(tmp_path: Path) -> None:
+    """What has a method of the same name is built, and asked for it."""
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN, other="")
+    assert rows(root) == 1
+    (root / "main.py").write_text(MAIN.replace("Encoder(4)", "Decoder(4)").replace(".restore(", ".eval("))
+    assert rows(root) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        pytest.param(
+            "more.py", "from helper import place\nfrom net import Decoder\nDecoder(1).restore('a')\n", 2, id="use"
+        ),
+        pytest.param(
+            "more.py", "from helper import place\nfrom net import Decoder\nprint(Decoder(1))\n", 1, id="built"
+        ),
+        pytest.param("README.md", "```python\nfrom net import Decoder\n```\n", 2, id="document"),
+        pytest.param("README.md", "It decodes (as the Decoder does) what a Decoder (2020) says.\n", 1, id="prose"),
+        pytest.param("run.yaml", "net:\n  class_path: net.Decoder\n", 2, id="path"),
+        pytest.param("run.yaml", "net:\n  type: Decoder\n", 2, id="value"),
+    ],
+)
+def test_who_else_builds_it(tmp_path: Path, name: str, text: str, count: int) -> None:
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN, other="")
+    (root / name).write_text(text)
+    assert rows(root) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        pytest.param(
+            "import importlib\nfor each in ('first', 'last'):\n    importlib.import_module(each)\n", 0, id="others"
+        ),
+        pytest.param("import importlib\nimport sys\nimportlib.import_module(sys.argv[1]).run()\n", 1, id="told"),
+        pytest.param("import importlib\nNAMES = ['net']\nimportlib.import_module(NAMES[0]).run()\n", 1, id="a text"),
+        pytest.param(
+            "import importlib\nimport sys\nimportlib.import_module(f'nets.{sys.argv[1]}.train').run()\n",
+            0,
+            id="another end",
+        ),
+        pytest.param(
+            "import importlib\nimport sys\nimportlib.import_module(sys.argv[1] + 'et').run()\n", 1, id="its end"
+        ),
+        pytest.param(
+            "import importlib\nimport os\nfor each in os.listdir('.'):\n    importlib.import_module(each[:-3]).run()\n",
+            1,
+            id="listed",
+        ),
+    ],
+)
+def test_a_module_that_may_be_loaded_by_a_text(tmp_path: Path, text: str, count: int) -> None:
+    root = application(tmp_path, helper=ASKING, net=NET, main=SPARE, other=text)
+    assert rows(root) == count
+
+
+@pytest.mark.parametrize(
+    ("beside", "count"),
+    [
+        pytest.param("class Encoder:\n    ...\n", 0, id="another name"),
+        pytest.param("class Encoder:\n    ...\n\nclass Trainer:\n    ...\n", 1, id="the name"),
+        pytest.param("from parts import *\n", 1, id="all names of what is not there"),
+        pytest.param("globals()['Trainer'] = 1\n", 1, id="bound otherwise"),
+    ],
+)
+def test_a_script_that_asks_the_module_beside_it_for_a_name(tmp_path: Path, beside: str, count: int) -> None:
+    script = """import sys
+import torch
+from helper import place
+from model import Trainer
+
+if __name__ == "__main__":
+    net = torch.load(sys.argv[1])
+    print(Trainer(net.to(place())))
+"""
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN, other="")
+    (root / ".git").mkdir()
+    folder = root / "runs"
+    folder.mkdir()
+    (folder / "helper.py").write_text(ASKING)
+    (folder / "model.py").write_text(beside)
+    (folder / "live.py").write_text(script)
+    assert found(root).count("live.py:TDL201") == count
+
+
+def test_a_program_that_only_calls_what_it_made(tmp_path: Path) -> None:
+    """No guard, no options: ``experiment.run()`` at the top level."""
+    experiment = """from helper import place
+from net import Decoder, Encoder
+
+class Experiment:
+    def run(self):
+        net = Encoder(4).to(place())
+        net.restore("net.pth")
+"""
+    main = "from experiment import Experiment\n\nexperiment = Experiment()\nexperiment.run()\n"
+    root = application(tmp_path, helper=ASKING, net=NET, experiment=experiment, main=main)
+    assert rows(root) == 1
+
+
+@pytest.mark.parametrize(
+    ("main", "count"),
+    [
+        pytest.param("from helper import place\nfrom nets import *\nencoder.restored(place())\n", 1, id="all names"),
+        pytest.param("from helper import place\n# from nets import encoder\nprint(place())\n", 1, id="put aside"),
+    ],
+)
+def test_a_file_that_is_imported_in_a_way_that_is_not_seen(tmp_path: Path, main: str, count: int) -> None:
+    encoder = "import torch\n\ndef restored(device):\n    return torch.load('runs/net.pth').to(device)\n"
+    root = application(tmp_path, helper=ASKING, main=main, other="print(1)\n", more="print(2)\n", last="print(3)\n")
+    (root / "nets").mkdir()
+    (root / "nets" / "__init__.py").write_text("__all__ = ['encoder']\n")
+    (root / "nets" / "encoder.py").write_text(encoder)
+    assert found(root).count("encoder.py:TDL201") == count
+
+
+def test_classes_that_are_found_by_their_base(tmp_path: Path) -> None:
+    net = NET.replace("(nn.Module)", "(Base)").replace("class Enc", "class Base(nn.Module):\n    ...\n\nclass Enc")
+    main = MAIN.replace("def main", "def spare():\n    Decoder(1)\n\ndef main")
+    root = application(tmp_path, helper=ASKING, net=net, main=main, other="")
+    assert rows(root) == 1
+    (root / "main.py").write_text(
+        main.replace("place())\n", "place())\n    print(Encoder.__bases__[0].__subclasses__())\n")
+    )
+    assert rows(root) == 2
