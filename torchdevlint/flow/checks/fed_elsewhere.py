@@ -1,8 +1,9 @@
 """Inputs of a model that an object keeps, which one place moves and another leaves where they are (TDL005, TDL014).
 
 ``self.model(states.to(self.device))`` in one method says where the model is; ``self.model(torch.tensor(state))`` in
-another forgets it, and so does a loop over a loader that gives it the batch as it came. What builds the object may try
-the model before anything is moved, and who brings the model to the CPU for a while knows where it is.
+another forgets it, and so does a loop over a loader that gives it the batch as it came. So does a method that asks the
+model for its place: ``x.to(next(self.model.parameters()).device)``. What builds the object may try the model before
+anything is moved, and who brings the model to the CPU for a while knows where it is.
 """
 
 from __future__ import annotations
@@ -31,13 +32,15 @@ _MOVES = frozenset({"to", "cpu", "cuda"})
 
 def _note_layer(event: LayerCalled) -> None:
     frame, node = event.frame, event.node
-    if frame.depth or scatters(frame) or event.state.guarded or not event.operands:
+    if frame.depth or scatters(frame) or event.state.guarded or not is_named_like_a_model(node.func):
         return
-    move = _moved_for_it(frame, node) if is_named_like_a_model(node.func) else None
+    spread = [each.value for each in node.keywords if each.arg is None] if not node.args else []
+    given = [(each, frame.evaluate(each, event.state)) for each in spread] or event.operands
+    move = _moved_for_it(frame, node) if given else None
     if move is None:
         return
-    at, value = event.operands[0]
-    if not node.args or at is not node.args[0] or is_bookkeeping(dotted_path(at)) or may_move(frame, node, at):
+    at, value = given[0]
+    if at not in (*node.args[:1], *spread) or is_bookkeeping(dotted_path(at)) or may_move(frame, node, at):
         return
     if isinstance(value, Tensor) and (is_made_here(frame, value) or _is_of_loader(frame, value)):
         there, path = frame.machine.text_of(move.args[0]), frame.machine.text_of(node.func)
@@ -66,7 +69,22 @@ def _moved_for_it(frame: Frame, node: ast.Call) -> ast.Call | None:
         return None
     methods = (each for each in owner.node.body if isinstance(each, ast.FunctionDef))
     moves = (each for method in methods for each in _moved_inputs(method, path))
-    return next((each for each in moves if (dotted_path(each.args[0]) or "").startswith("self.")), None)
+    found = next((each for each in moves if (dotted_path(each.args[0]) or "").startswith("self.")), None)
+    return found or next(_moved_to_it(owner.node, path), None)
+
+
+def _moved_to_it(node: ast.ClassDef, path: str) -> Iterator[ast.Call]:
+    """What methods give the model where they ask it for its place: ``self.net.embed(x.to(device))`` behind that."""
+    asked = {f"next({path}.parameters()).device", f"{path}.device"}
+    for method in node.body:
+        if not isinstance(method, ast.FunctionDef):
+            continue
+        bound = values_by_path(method).items()
+        places = asked | {name for name, values in bound if {ast.unparse(each) for each in values} <= asked}
+        for call in nodes_in(method, ast.Call):
+            called = dotted_path(call.func) or ""
+            if called == path or called.startswith(f"{path}."):
+                yield from (each for each in call.args if _is_move(each) and ast.unparse(each.args[0]) in places)
 
 
 def _is_of_loader(frame: Frame, value: Value) -> bool:
