@@ -271,7 +271,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
             note_layer(frame, state, node, node.func, arguments)
         return call_module(frame, state, node, callee, arguments)
     if isinstance(callee, Library):
-        return host_made.convert(frame, state, node, callee)
+        return host_made.convert(frame, state, node, callee, arguments)
     if isinstance(callee, Tensor) and callee.opaque and callee.device.origin in _PLACED:
         return call_module(frame, state, node, run_as_module(callee), arguments)
     if isinstance(callee, Unknown):
