@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.events import LayerCalled
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.scope.annotations import annotation_name
 from torchdevlint.flow.scope.bookkeeping import is_quantity
@@ -19,10 +20,11 @@ from torchdevlint.source.nodes import assignments_in
 
 _FILLED = frozenset("torch." + name for name in "zeros ones rand randn eye linspace empty arange randint".split())
 """Factories of values that are not data: lengths and other facts about a batch are made of data, and may stay."""
+_INDICES = _FILLED | {f"torch.{name}" for name in torch_api.DATA_FACTORIES | {"LongTensor", "IntTensor"}}
+"""What an embedding is given, which has its table where the model is, are indices, of data as well."""
+_EMBEDDING = regex(r"(?:[._]|^)emb(?:ed(?:ding|der)?s?)?$")
 _LAYER = regex(r"_?(?:[A-Z][a-z0-9]+)*[A-Z]\w*")
-_NO_LAYER = regex(
-    r"Sampler|Tokenizer|Process|Dataset|Metric|Loss|Config|Transform|Scheduler|Collat|Builder|Factory"
-)
+_NO_LAYER = regex(r"Sampler|Tokenizer|Process|Dataset|Metric|Loss|Config|Transform|Scheduler|Collat|Builder|Factory")
 
 
 def _note_layer(event: LayerCalled) -> None:
@@ -31,27 +33,29 @@ def _note_layer(event: LayerCalled) -> None:
     layer = event.layer
     if frame.context != "forward" or owner is None or owner.device != MODEL:
         return
-    made = [each for each in operands if _is_filled_here(*each)]
     path = dotted_path(layer) or ""
+    embeds = len(operands) == len(node.args) == 1 and _EMBEDDING.search(path) is not None
+    made = [each for each in operands if _is_filled_here(*each, _INDICES if embeds else _FILLED)]
     if not made or not path.startswith("self.") or is_quantity(path):
         return
     keywords = {id(each.value): each.arg or "" for each in node.keywords}
     made = [each for each in made if not is_quantity(keywords.get(id(each[0])))]
-    place = _made_at(owner.info, path.removeprefix("self.")) if made else None
+    name = path.removeprefix("self.")
+    place = (_made_at(owner.info, name) or (_given_at(owner.info, name) if embeds else None)) if made else None
     if place is not None:
         kept = Step(f"`{path}` is a layer, which moves with the model", place, of_module=True)
         where = Tensor(MODEL, AT_LEAST_1, (), (kept,))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(layer, where), *made], True)
 
 
-def _is_filled_here(node: ast.expr, value: Value) -> bool:
-    """Whether each thing that it may be is a tensor, and one was made on the default device and is no data."""
+def _is_filled_here(node: ast.expr, value: Value, factories: frozenset[str]) -> bool:
+    """Whether each thing that it may be is a tensor, and `factories` have made one on the default device."""
     held = [each for _, each in alternatives(value)]
     made = [each for each in held if isinstance(each, Tensor) and each.device == DEFAULT and each.creations]
     return (
         bool(made)
         and all(isinstance(each, Tensor) for each in held)
-        and all(each.ndim != 0 and all(site.function in _FILLED for site in each.creations) for each in made)
+        and all(each.ndim != 0 and all(site.function in factories for site in each.creations) for each in made)
         and not is_quantity(dotted_path(node))
     )
 
@@ -60,6 +64,20 @@ def _made_at(info: ClassInfo, name: str) -> ast.expr | None:
     """What an attribute is first given, if every place gives it an object of a class of another file, or a Module."""
     found = [each for method in _writers(info, name) for each in _assigned(method, name)]
     return found[0][1] if found and all(_is_of_module_class(info, *each) for each in found) else None
+
+
+def _given_at(info: ClassInfo, name: str) -> ast.expr | None:
+    """What an attribute is given, if that is an argument of the constructor of which nothing else is said."""
+    found = [each for method in _writers(info, name) for each in _assigned(method, name)]
+    given = [value for method, value in found if isinstance(value, ast.Name) and _is_open(method, value.id)]
+    return given[0] if given and len(given) == len(found) else None
+
+
+def _is_open(method: ast.FunctionDef, name: str) -> bool:
+    """Whether a name is a parameter without annotation or default of a constructor, which binds it to nothing else."""
+    spec, rest = method.args, len(method.args.defaults)
+    plain = spec.args[: len(spec.args) - rest]
+    return method.name == "__init__" and any(each.arg == name and each.annotation is None for each in plain)
 
 
 def _writers(info: ClassInfo, name: str) -> Iterator[ast.FunctionDef]:
