@@ -67,6 +67,7 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.knowledge.libraries import holds_tensors
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.scope.straight import straight
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
@@ -215,8 +216,7 @@ def _stays_as_made(frame: Frame, callee: ast.expr, made: ast.Call, module: Obj |
 
 def _is_made_each_time(function: FunctionNode, made: ast.Call) -> bool:
     """Whether every call of the function comes to the assignment: it is under no condition, and behind no return."""
-    body = [] if isinstance(function, ast.Lambda) else function.body
-    for statement in body:
+    for statement in () if isinstance(function, ast.Lambda) else straight(function.body):
         assigned = assignment_of(statement)
         if assigned is not None and assigned.value is made:
             return True

@@ -53,6 +53,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks import device_specs
 from torchdevlint.flow.checks.for_cuda import is_for_cuda, kernel_before
 from torchdevlint.flow.facts.devices import MaybeCpuDevice
+from torchdevlint.flow.scope.handled_errors import WITHOUT_CUDA, may_catch
 from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin
@@ -230,7 +231,7 @@ def _is_under_question(frame: Frame, call: ast.Call) -> bool:
         return True
     if is_for_cuda(frame) or (frame.function is not None and kernel_before(frame.function, call.lineno)):
         return True
-    tries = (each for each in nodes_in(scope, ast.Try) if each.handlers)
+    tries = (each for each in nodes_in(scope, ast.Try) if may_catch(each, WITHOUT_CUDA))
     return any(call in nodes_in(part, ast.Call) for each in tries for part in each.body)
 
 

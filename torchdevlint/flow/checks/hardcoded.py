@@ -13,8 +13,10 @@ from torchdevlint.flow.events import Called, FileStarted, Placed
 from torchdevlint.flow.facts.portability import NamedCuda
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.handled_errors import WITHOUT_CUDA, may_catch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda
 from torchdevlint.flow.scope.spelling import spelled
+from torchdevlint.flow.scope.straight import straight
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
@@ -63,7 +65,7 @@ def _with_another_choice(tree: ast.Module) -> Iterator[ast.Call]:
         if any(isinstance(each, ast.Constant) and each.value == "cpu" for each in inside(choice)):
             yield from nodes_in(choice, ast.Call)
     for part in nodes_in(tree, ast.Try):
-        if part.handlers:
+        if may_catch(part, WITHOUT_CUDA):
             yield from (call for statement in part.body for call in nodes_in(statement, ast.Call))
     for kind in (ast.Compare, ast.arguments, ast.Assert):
         for each in nodes_in(tree, kind):
@@ -185,7 +187,7 @@ def _refusals(scope: ast.AST) -> list[ast.expr]:
     body = getattr(scope, "body", None)
     return [
         each.test
-        for each in (body if isinstance(body, list) else ())
+        for each in straight(body if isinstance(body, list) else ())
         if isinstance(each, ast.Assert)
         or (isinstance(each, ast.If) and isinstance(each.body[-1], (ast.Raise, ast.Return)))
     ]

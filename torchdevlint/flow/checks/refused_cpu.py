@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.run.branches import asked_tensor
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
+from torchdevlint.flow.scope.straight import straight
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
@@ -41,7 +42,7 @@ def _refusing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[tuple[i
 
 
 def _holding(body: list[ast.stmt]) -> Iterator[tuple[int, ast.expr]]:
-    for each in body:
+    for each in straight(body):
         line = each.end_lineno or each.lineno
         if isinstance(each, ast.Assert):
             yield line, each.test

@@ -28,13 +28,6 @@ def leaves(statement: ast.stmt, looping: bool = False) -> bool:
     return any(leaves(each, looping) for block in blocks_of(statement) for each in block)
 
 
-def goes_on(handler: ast.ExceptHandler) -> bool:
-    """Whether a program goes on after an error, which may be that there is no CUDA."""
-    return dotted_path(handler.type or ast.Name("")) != "KeyboardInterrupt" and not isinstance(
-        handler.body[-1], ast.Raise
-    )
-
-
 def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
     """The blocks of a statement, one of which is run, or all; what is tried may be caught."""
     names = ("body", "orelse", "finalbody")

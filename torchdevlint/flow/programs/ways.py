@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.programs.blocks import LOOPS, blocks_of, goes_on, heads, is_counted, leaves
+from torchdevlint.flow.programs.blocks import LOOPS, blocks_of, heads, is_counted, leaves
 from torchdevlint.flow.programs.leading_names import read_by
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.decorators import is_of_class
+from torchdevlint.flow.scope.handled_errors import goes_on
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.project.modules import ModuleFile, is_main_guard

@@ -12,6 +12,7 @@ from itertools import takewhile
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.handled_errors import goes_on
 from torchdevlint.flow.scope.names import dotted_path, last_name, places_in
 from torchdevlint.flow.scope.programs import functions_of_program, is_program
 from torchdevlint.patterns import regex
@@ -33,7 +34,7 @@ _OF_GPUS = regex(r"(?:^|_)n?gpus?(?:_|$)", re.IGNORECASE)
 _NUMBERING = frozenset({"set_device", "putenv", "setdefault", "update", "cuda", "print", "add_argument"})
 """Functions that are told which GPU to use, that say it to people, or ask them for it."""
 _PROCESSES = regex(r"local_?rank|get_rank|distributed|DistributedDataParallel|init_process_group", re.IGNORECASE)
-_OPTIONAL = (ast.If, ast.Try, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
+_OPTIONAL = (ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -134,10 +135,11 @@ def _leaves(statement: ast.stmt) -> bool:
 
 
 def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of a statement; not what is tried, since its errors may be caught, nor what is only defined."""
+    """The blocks of a statement; not what is tried where its errors are caught, nor what is only defined."""
     if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
         return
-    names = ("orelse", "finalbody") if isinstance(statement, ast.Try) else ("body", "orelse")
+    tried = isinstance(statement, ast.Try) and _is_left_out(statement)
+    names = ("orelse", "finalbody") if tried else ("body", "orelse", "finalbody")
     yield from (getattr(statement, name, []) for name in names)
     yield from (each.body for name in ("handlers", "cases") for each in getattr(statement, name, ()))
 
@@ -247,11 +249,16 @@ def _top_level(tree: ast.Module) -> Iterator[ast.stmt]:
         yield from statement.body if is_main_guard(statement) else (statement,)  # type: ignore[attr-defined]
 
 
-def _on_every_path(statements: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+def _on_every_path(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """The nodes of statements without those that a condition may leave out; a loop is taken to run."""
-    level: list[ast.AST] = [each for each in statements if not isinstance(each, (*_OPTIONAL, *_NOT_RUN))]
+    level = [each for each in statements if not _is_left_out(each)]
     while level:
         yield from level
-        level = [
-            each for each in below(level) if isinstance(each, ast.AST) and not isinstance(each, (*_OPTIONAL, *_NOT_RUN))
-        ]
+        level = [each for each in below(level) if isinstance(each, ast.AST) and not _is_left_out(each)]
+
+
+def _is_left_out(node: ast.AST) -> bool:
+    """Whether a condition, or an error after which the program goes on, may keep it from being run as a whole."""
+    if isinstance(node, ast.Try):
+        return any(map(goes_on, node.handlers))
+    return isinstance(node, (*_OPTIONAL, *_NOT_RUN))

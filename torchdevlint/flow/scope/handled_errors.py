@@ -3,10 +3,35 @@
 from __future__ import annotations
 
 import ast
+import builtins
+from collections.abc import Iterable
 
 from torchdevlint.flow.scope.names import dotted_path
 
 _ANY = frozenset({"Exception", "BaseException"})
+WITHOUT_CUDA = (AssertionError, RuntimeError, ValueError)
+"""What torch raises where CUDA is named and there is none, or what is named is no device of CUDA."""
+
+
+_BY_HAND = frozenset({"KeyboardInterrupt", "SystemExit"})
+"""What ends a program because somebody wants it to end."""
+
+
+def may_catch(node: ast.Try, errors: Iterable[type[BaseException]]) -> bool:
+    """Whether a handler takes one of the `errors`, or is for what nobody knows here.
+
+    ``except KeyboardInterrupt`` and ``except FileNotFoundError`` wait for something else.
+    """
+    kinds = [getattr(builtins, name, None) for each in node.handlers for name in _caught(each.type)]
+    return any(not isinstance(kind, type) or any(issubclass(each, kind) for each in errors) for kind in kinds)
+
+
+def goes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether a program goes on after an error, before which not all that is tried was done.
+
+    It does not after one that ends in ``raise``, or that only waits for somebody to stop the program.
+    """
+    return not _BY_HAND.issuperset(_caught(handler.type)) and not isinstance(handler.body[-1], ast.Raise)
 
 
 def handles_refusal(node: ast.Try) -> bool:
