@@ -18,7 +18,7 @@ from torchdevlint.flow.facts.modules import ModulesInContainer
 from torchdevlint.flow.kinds.held_modules import held_in, parts_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.constant_modules import is_constant
-from torchdevlint.flow.scope.assigned import assignments_by_path, values_by_target
+from torchdevlint.flow.scope.assigned import assignments_by_path, targets_by_value, values_by_target
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.classes import ClassInfo
@@ -202,12 +202,21 @@ def _first_read(info: ClassInfo, attribute: str, built_by: str) -> ast.AST | Non
     """The first place that reads ``self.<attribute>``, outside of ``__init__`` and the method that builds it."""
     for each in info.mro:
         for name, method in each.methods.items():
-            if name in ("__init__", built_by):
+            if name in ("__init__", built_by) or _gives_what_is_registered(info, name):
                 continue
             for node in nodes_in(method, ast.Attribute):
                 if node.attr == attribute and isinstance(node.ctx, ast.Load) and dotted_path(node.value) == "self":
                     return node
     return None
+
+
+def _gives_what_is_registered(info: ClassInfo, method: str) -> bool:
+    """Whether a class calls a method only to keep what it gives: ``self.backbone = self._choose(name)``."""
+    classes = [one.node for one in info.mro]
+    calls = {each for one in classes for each in nodes_in(one, ast.Call) if dotted_path(each.func) == f"self.{method}"}
+    targets = [target for one in classes for value, target in targets_by_value(one).items() if value in calls]
+    kept = [each for each in targets if (dotted_path(each) or "").startswith("self.")]
+    return bool(calls) and len(kept) == len(calls)
 
 
 def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:

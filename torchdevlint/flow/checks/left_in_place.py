@@ -22,6 +22,8 @@ _KEEPS_PLACE = frozenset(
     """.split()
 )
 """What a model is asked for without being moved."""
+_SIZES = frozenset("in_features out_features in_channels out_channels num_features embedding_dim".split())
+"""What a layer is asked for to make another one in its place: ``net.fc = Linear(net.fc.in_features, 10)``."""
 _REPLACES = frozenset({"data", "weight", "bias"})
 """Attributes by which parameters are brought elsewhere one by one."""
 
@@ -49,11 +51,23 @@ def left_alone(scope: ast.AST) -> set[ast.AST]:
     found: set[ast.AST] = {call.func for call in nodes_in(scope, ast.Call)}
     found.update(each.left for each in nodes_in(scope, ast.Compare) if isinstance(each.ops[0], (ast.Is, ast.IsNot)))
     found.update(_defaulted(scope))
-    found.update(each.value for each in nodes_in(scope, ast.Attribute) if each.attr in _KEEPS_PLACE)
+    attributes = nodes_in(scope, ast.Attribute)
+    found.update(each.value for each in attributes if each.attr in _KEEPS_PLACE)
+    read = [each.value for each in attributes if each.attr in _SIZES]
+    parts: tuple[ast.Attribute | ast.Subscript, ...] = (*attributes, *nodes_in(scope, ast.Subscript))
+    written = [each for each in parts if isinstance(each.ctx, ast.Store)]
+    found.update(holder for part in (*read, *written) for holder in _holders(part))
     calls = (each.value.func for each in nodes_in(scope, ast.Expr) if isinstance(each.value, ast.Call))
     dropped = (each for each in calls if isinstance(each, ast.Attribute))
     found.update(each.value for each in dropped if each.attr in torch_api.MODULE_MODES)
     return found
+
+
+def _holders(node: ast.expr) -> Iterator[ast.expr]:
+    """`net` and ``net.classifier`` for ``net.classifier[6]``: what holds a part."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+        yield node
 
 
 def _defaulted(scope: ast.AST) -> Iterator[ast.expr]:

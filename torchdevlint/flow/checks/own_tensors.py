@@ -26,7 +26,7 @@ _MAX_HELD = 3
 def has_parameters(module: Library | Obj) -> bool:
     """Whether its class surely makes parameters, and brings nothing anywhere itself."""
     if isinstance(module, Library):
-        if libraries.holds_tensors(module.name):
+        if libraries.holds_tensors(module.name) or libraries.makes_model(module.name):
             return True
         name = module.name.rpartition(".")[2]
         layers = (each.name.rpartition(".")[2] for each in module.children if isinstance(each, Library))

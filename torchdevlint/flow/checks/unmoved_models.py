@@ -183,11 +183,9 @@ def _note_unknown(event: LayerCalled) -> None:
     moved = [each for each in event.operands if was_moved(each[1])] + _moved_by_switch(frame, event.operands, state)
     if not moved or not stays(frame, path):
         return
-    copied, twin, ready = _copied(frame, path), _made_like(frame, path), _made_ready(frame, path)
+    copied, twin = _copied(frame, path), _made_like(frame, path)
     step = None
-    if ready is not None:
-        step = Step(f"made by `{machine.text_of(ready.func)}` here", ready, of_module=True)
-    elif copied is not None:
+    if copied is not None:
         step = Step(f"made of `{machine.text_of(copied[1])}` before that was moved", copied[0], of_module=True)
     elif twin is not None:
         step = Step(f"made here, as what `{machine.text_of(twin[1])}` moves", twin[0], of_module=True)
@@ -215,13 +213,6 @@ def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
         and dotted_path(each.func.value) == source
     ]
     return (made, inner.args[0]) if moves and min(moves) > made.lineno else None
-
-
-def _made_ready(frame: Frame, path: str) -> ast.Call | None:
-    """``torchvision.models.resnet50(..)``, or another function of a library that makes a model on the CPU."""
-    _, made = _bound_to(frame, path)
-    callee = frame.evaluate(made.func, State({})) if made is not None else None
-    return made if isinstance(callee, Ref) and libraries.makes_model(callee.name) else None
 
 
 def _bound_to(frame: Frame, path: str) -> tuple[Scope | None, ast.Call | None]:

@@ -8,7 +8,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
-from torchdevlint.flow.kinds.managed_batches import moves_batches
+from torchdevlint.flow.kinds.managed_batches import LOADER_CLASSES, moves_batches, moves_those_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import without_none
 from torchdevlint.flow.scope.call_sites import gets_batches
@@ -38,7 +38,6 @@ from torchdevlint.flow.state.values import (
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
-_LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _MOVES = frozenset({"to", "cuda"})
 _ALONE = torch_api.CONVERSIONS - {"to", "type"}
 """Methods that move or convert without being told where to."""
@@ -49,17 +48,18 @@ _GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
 
 def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value | None:
     """What a loop over a loader gives: something on the CPU; None for other loops."""
-    return None if moves_batches(frame) else _given_by(frame, loop.iter, loop, state)
+    return _given_by(frame, loop.iter, loop, state)
 
 
 def batch_in(frame: Frame, part: ast.comprehension, state: State) -> Value | None:
     """The same for ``[model(x) for x, y in loader]``; None for other comprehensions."""
-    return None if moves_batches(frame) else _given_by(frame, part.iter, part, state, beside_others=True)
+    return _given_by(frame, part.iter, part, state, beside_others=True)
 
 
 def next_of(frame: Frame, taken: ast.Call, node: ast.expr, source: Value) -> Value | None:
     """What ``next(iter(loader))`` gives, where `source` is what `node` stands for; None if that is no loader."""
-    return _from_loader(frame, taken, source) if _is_loader(node, source) and not moves_batches(frame) else None
+    stays = _is_loader(node, source) and not moves_those_of(frame, source)
+    return _from_loader(frame, taken, source) if stays else None
 
 
 def by_annotation(frame: Frame, annotation: ast.expr | None) -> Library | None:
@@ -67,7 +67,7 @@ def by_annotation(frame: Frame, annotation: ast.expr | None) -> Library | None:
     plain = without_none(annotation)
     plain = plain.value if isinstance(plain, ast.Subscript) else plain
     named = frame.evaluate(plain, State({})) if isinstance(plain, (ast.Name, ast.Attribute)) else UNKNOWN
-    return Library(named.name) if isinstance(named, Ref) and named.name in _LOADER_CLASSES else None
+    return Library(named.name) if isinstance(named, Ref) and named.name in LOADER_CLASSES else None
 
 
 def item_of_data(frame: Frame, taken: ast.AST, data: Library, sliced: bool = False) -> Value:
@@ -131,6 +131,8 @@ def _given_by(
             inner = _given_by(frame, node.args[0], loop, state, beside_others)
             return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
     source = frame.evaluate(node, state)
+    if moves_those_of(frame, source):
+        return None
     if "device" in asked_in(frame.function or frame.machine.tree).get(dotted_path(node) or "", ()):
         return None  # a loader with a device of its own may bring its batches there
     if _is_loader(node, source):
@@ -226,7 +228,7 @@ def _is_loader(node: ast.expr, source: Value) -> bool:
     """A DataLoader whose data set is not on a device already, or something unknown that is called a loader."""
     source = only(source, Library) or source
     if isinstance(source, Library):
-        return source.name in _LOADER_CLASSES and not any(_places(each) for each in source.children)
+        return source.name in LOADER_CLASSES and not any(_places(each) for each in source.children)
     return isinstance(source, Unknown) and is_called_loader(node)
 
 

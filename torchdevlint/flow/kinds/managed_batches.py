@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchdevlint.flow.scope.annotations import only_annotated
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.others import Imported, owner_of
-from torchdevlint.flow.state.values import Cls
+from torchdevlint.flow.state.values import Cls, Library, Value
 
 _MANAGED = frozenset(
     """
@@ -14,6 +14,18 @@ _MANAGED = frozenset(
     """.split()
 )
 """Words of files whose loaders or trainers move batches themselves."""
+
+
+LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+
+
+def moves_those_of(frame: Frame, loader: Value) -> bool:
+    """Whether a library may move the batches of a loader: not of one that is a `DataLoader` as it was made.
+
+    What a library prepares is another object.
+    """
+    as_made = isinstance(loader, Library) and loader.name in LOADER_CLASSES and loader.made_at is not None
+    return frame.machine.default_changed or (not as_made and moves_batches(frame))
 
 
 def moves_batches(frame: Frame) -> bool:

@@ -105,6 +105,8 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
         return einops_calls.call(frame, state, node, name, arguments)
     if name.startswith("torch.ops."):
         _custom_operation(frame, state, node, name, arguments)
+    if libraries.makes_model(name):
+        return Library(name, True, DEFAULT, made_at=node)
     if libraries.makes_pretrained_model(name, arguments.keywords):
         return Library("", True, DEFAULT, made_at=node)
     if libraries.dispatches_model(name, arguments.keywords):

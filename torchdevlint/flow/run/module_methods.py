@@ -15,7 +15,7 @@ from torchdevlint.flow.run.constant_modules import holds_nothing
 from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.modules import call_module, where_made
-from torchdevlint.flow.run.moves import method_device, to_device
+from torchdevlint.flow.run.moves import as_moved, method_device, to_device
 from torchdevlint.flow.run.objects import registered, write_attribute
 from torchdevlint.flow.scope.brought_back import is_brought_back
 from torchdevlint.flow.scope.names import argument_names, dotted_path
@@ -152,7 +152,7 @@ def _move_module(
     of_model = target.device == MODEL
     if of_model and not (device == CPU and path is not None and path.startswith("self.")):
         return target
-    moved = _with_parts(target, device, Step(f"moved to {device.describe()}", node))
+    moved = as_moved(target, device, Step(f"moved to {device.describe()}", node))
     if path is not None:
         held = state.env.get(path) or state.paths.get(path)
         if isinstance(held, Choice):
@@ -162,25 +162,6 @@ def _move_module(
             if not of_model:
                 keep_moved(frame, state, callee.value, moved)
     return moved
-
-
-def _with_parts(module: Obj | Library, device: Device, placed: Step) -> Obj | Library:
-    """A module after its move, and with it what it holds or wraps."""
-    if isinstance(module, Obj):
-        return replace(module, device=device, placed=placed)
-    inner = None if module.inner is None else _part_moved(module.inner, device, placed)
-    children = tuple(_part_moved(each, device, placed) for each in module.children)
-    return replace(module, device=device, placed=placed, inner=inner, children=children)
-
-
-def _part_moved(part: Value, device: Device, placed: Step) -> Value:
-    if isinstance(part, Choice):
-        return distribute(part, lambda each: _part_moved(each, device, placed))
-    if isinstance(part, Obj) and part.info.is_module:
-        return _with_parts(part, device, placed)
-    if isinstance(part, Library) and part.module and part.device is not None:
-        return _with_parts(part, device, placed)
-    return part
 
 
 def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | Library, arguments: Arguments) -> Value:

@@ -116,9 +116,10 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
     device = TOP if module.device == DEFAULT else module.device
     if _is_loss(module):
         operands = taken_by_loss(frame, state, operands, module.held is not None)
-    if not operands or (module.name and not _may_be_tensor(module, tail, operands)):
+    unknown = not module.name or libraries.makes_model(module.name)
+    if not operands or (not unknown and not _may_be_tensor(module, tail, operands)):
         return _of_chain(node, module, operands, device) if tail == "Sequential" else UNKNOWN
-    if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
+    if unknown or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
         made = [each for each in arguments.pairs if _is_made_here(each[1])]
         return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"

@@ -1,18 +1,21 @@
-"""Moves of tensors: where a method such as ``.to()`` brings one, and what it gives."""
+"""Moves: where a method such as ``.to()`` brings a tensor, and what it gives; a Module and its parts afterwards."""
 
 from __future__ import annotations
 
 import ast
+
+from msgspec.structs import replace
 
 from torchdevlint.flow.events import Placed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, move_target
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import distribute
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import at
-from torchdevlint.flow.state.values import NONE, Const, Dev, Dtype, Ref, Step, Tensor, Value
+from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Dtype, Library, Obj, Ref, Step, Tensor, Value
 
 
 def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: Device | None) -> Tensor:
@@ -77,3 +80,22 @@ def type_device(value: Value) -> Device | None:
     if isinstance(name, str) and name.rpartition(".")[2] in torch_api.LEGACY_CONSTRUCTORS:
         return Device(Origin.LITERAL, "cuda") if ".cuda." in name else CPU
     return TOP
+
+
+def as_moved(module: Obj | Library, device: Device, placed: Step) -> Obj | Library:
+    """A module after its move, and with it what it holds or wraps."""
+    if isinstance(module, Obj):
+        return replace(module, device=device, placed=placed)
+    inner = None if module.inner is None else _part_moved(module.inner, device, placed)
+    children = tuple(_part_moved(each, device, placed) for each in module.children)
+    return replace(module, device=device, placed=placed, inner=inner, children=children)
+
+
+def _part_moved(part: Value, device: Device, placed: Step) -> Value:
+    if isinstance(part, Choice):
+        return distribute(part, lambda each: _part_moved(each, device, placed))
+    if isinstance(part, Obj) and part.info.is_module:
+        return as_moved(part, device, placed)
+    if isinstance(part, Library) and part.module and part.device is not None:
+        return as_moved(part, device, placed)
+    return part

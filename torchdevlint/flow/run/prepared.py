@@ -1,30 +1,45 @@
-"""Models that accelerate prepares: where several processes run, they come back in `DistributedDataParallel`."""
+"""Models that accelerate prepares: they are moved to its device, and wrapped where several processes run.
+
+What else is prepared is not known afterwards: a loader brings its batches to the device. One that is not prepared does
+not (TDL005).
+"""
 
 from __future__ import annotations
 
 import ast
 
 from torchdevlint.flow.kinds.known_devices import ACCELERATOR
+from torchdevlint.flow.run.moves import as_moved
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import TOP
-from torchdevlint.flow.state.joins import choose, sequence
+from torchdevlint.flow.state.devices import TOP, Device, Origin
+from torchdevlint.flow.state.joins import choose, is_module, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Obj, Unknown, Value
+from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Obj, Step, Unknown, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in
 
 _ALONE: Conditions = (("one process of accelerate", True),)
 _SEVERAL: Conditions = (("one process of accelerate", False),)
-_OTHER_ENGINES = frozenset({"fsdp_plugin", "deepspeed_plugin", "megatron_lm_plugin", "cpu"})
-"""Their wrappers hand attributes through to the model, or there is no GPU."""
+_OTHER_ENGINES = frozenset({"fsdp_plugin", "deepspeed_plugin", "megatron_lm_plugin", "cpu", "device_placement"})
+"""Their wrappers hand attributes through to the model, or there is no GPU, or nothing is moved."""
 _TRAINERS = regex(r"transformers\.(?:[\w.]+\.)?(?:Seq2Seq)?Trainer")
 
 
 def make_accelerator(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """``Accelerator(..)``, unless it is told which engine wraps the models."""
     return Unknown(made_by=ACCELERATOR) if _OTHER_ENGINES.isdisjoint(arguments.keywords) else UNKNOWN
+
+
+def initialize_deepspeed(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``engine, optimizer, loader, scheduler = deepspeed.initialize(model=model)``: the engine is on the current GPU.
+
+    It does not move what it is called with; the loader that it makes of ``training_data=`` does.
+    """
+    there = Device(Origin.LITERAL, "cuda")
+    engine = Library("", True, there, made_at=node, placed=Step("made by DeepSpeed on the current GPU", node))
+    return sequence([engine, UNKNOWN, UNKNOWN, UNKNOWN])
 
 
 def accelerator_of(receiver: Obj, name: str) -> Value:
@@ -36,19 +51,24 @@ def accelerator_of(receiver: Obj, name: str) -> Value:
 
 def prepare(frame: Frame, node: ast.Call, receiver: Unknown, arguments: Arguments) -> Value:
     """``accelerator.prepare(model, optimizer, ..)`` gives what it got, in that order; models are wrapped."""
-    if receiver.made_by != ACCELERATOR or arguments.starred:
+    if receiver.made_by != ACCELERATOR or arguments.starred or "device_placement" in arguments.keywords:
         return UNKNOWN
-    given = [_prepared(frame, node, *each) for each in arguments.positional]
+    accelerator = dotted_path(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    there = TOP if accelerator is None else Device(Origin.EXPRESSION, f"{accelerator}.device")
+    given = [_prepared(frame, node, there, *each) for each in arguments.positional]
     return given[0] if len(given) == 1 else sequence(given)
 
 
-def _prepared(frame: Frame, node: ast.Call, argument: ast.expr, value: Value) -> Value:
+def _prepared(frame: Frame, node: ast.Call, there: Device, argument: ast.expr, value: Value) -> Value:
     """A model that is trained; what has no parameter to train is not wrapped."""
     path = dotted_path(argument)
     if path is None or not _is_trained(frame, path):
         return UNKNOWN
-    wrapper = Library("torch.nn.parallel.DistributedDataParallel", True, TOP, "module.", value, made_at=node)
-    return choose([(_SEVERAL, wrapper), (_ALONE, UNKNOWN)])
+    step = Step(f"prepared for {there.describe()}", node)
+    known = isinstance(value, (Obj, Library)) and is_module(value)
+    alone = as_moved(value, there, step) if known else Library("", True, there, placed=step)  # type: ignore[arg-type]
+    wrapper = Library("torch.nn.parallel.DistributedDataParallel", True, TOP, "module.", alone, made_at=node)
+    return choose([(_SEVERAL, wrapper), (_ALONE, alone)])
 
 
 def _is_trained(frame: Frame, path: str) -> bool:

@@ -329,6 +329,7 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "functools.partial": _partial,
     "itertools.chain": _chained,
     "apex.amp.initialize": _prepared,
+    "deepspeed.initialize": prepared.initialize_deepspeed,
     "accelerate.Accelerator": prepared.make_accelerator,
     "accelerate.accelerator.Accelerator": prepared.make_accelerator,
     **start_method.MAKERS,

@@ -22,7 +22,7 @@ from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.rebound import of_rebound
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
-from torchdevlint.flow.scope.chains import chained
+from torchdevlint.flow.scope.chains import chained, unchained
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, positional_names
 from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
@@ -168,6 +168,7 @@ def _may_leave_device(name: str) -> bool:
 
 def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.expr, device: Device) -> Value:
     """What ``x.to(d)`` gives for something unknown: what is called is a module, and moves in place; else tensors."""
+    receiver, is_module = unchained(receiver)
     path = dotted_path(receiver)
     if device == TOP or "pipe" in (path or "").lower():
         return UNKNOWN
@@ -177,7 +178,7 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
     if path is None:
         made = _constructs(frame, state, receiver) or _is_called_by_name(frame, node, receiver)
         return Library("", True, device, placed=step) if made else Unknown(given=device)
-    if not _is_called(frame, receiver, path):
+    if not is_module and not _is_called(frame, receiver, path):
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
     moved = Library("", True, device, placed=step)
     state.bind(path, moved)
@@ -226,9 +227,12 @@ def _constructs(frame: Frame, state: State, node: ast.expr) -> bool:
 
 
 def _is_called_by_name(frame: Frame, node: ast.Call, receiver: ast.expr) -> bool:
-    """``net = create_model(..).to(device)``, where `net` is called or asked for parameters: it is a Module."""
+    """``net = create_model(..).to(device)``, where `net` is called or asked for parameters: it is a Module.
+
+    So is a part of a model: ``vgg = vgg19().features[:21].to(device)``.
+    """
     scope = frame.function or frame.machine.tree
-    if not isinstance(receiver, ast.Call) or scope is None:
+    if not isinstance(receiver, (ast.Call, ast.Attribute, ast.Subscript)) or scope is None:
         return False
     value, trained = chained(scope).get(node, (node, False))
     target = targets_by_value(scope).get(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _GIVES_ITSELF = torch_api.MODULE_MODES | torch_api.MODULE_DTYPES
@@ -22,3 +23,12 @@ def chained(scope: ast.AST) -> dict[ast.expr, tuple[ast.Call, bool]]:
             last, of_module = found.get(call, (call, False))
             found[call.func.value] = last, of_module or call.func.attr in torch_api.MODULE_ONLY_ATTRIBUTES
     return found
+
+
+def unchained(receiver: ast.expr) -> tuple[ast.expr, bool]:
+    """`net` in ``net.eval()``, and whether a method of the chain says that it is a Module; else what was given."""
+    node, of_module = receiver, False
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GIVES_ITSELF:
+        of_module = of_module or node.func.attr in torch_api.MODULE_ONLY_ATTRIBUTES
+        node = node.func.value
+    return (node, True) if of_module and dotted_path(node) is not None else (receiver, False)
