@@ -226,6 +226,9 @@ CHECKS = {
     "unmoved_models": {
         "EVENTS": "LayerCalled MethodCalled ModuleCalled",
     },
+    "unread_devices": {
+        "EVENTS": "FileEnded FileStarted",
+    },
     "unseen_layers": {
         "EVENTS": "LayerCalled",
     },

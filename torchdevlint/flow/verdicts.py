@@ -149,7 +149,8 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     """
     held = list(facts)
     loads = {fact.at for fact in held if isinstance(fact, CheckpointLoad) and not fact.published}
-    forgotten = {fact.at for fact in held if isinstance(fact, DeviceNotForwarded)}
+    forgotten = {fact.at for fact in held if isinstance(fact, DeviceNotForwarded) and fact.kind != "unread"}
+    mixed = {each.span for fact in held if isinstance(fact, MixedDevices) for each in fact.creations}
     contained = {(fact.class_name, fact.attribute) for fact in held if isinstance(fact, ModulesInContainer)}
     lost = [fact.at for fact in held if isinstance(fact, (DiscardedMove, DeadLoopMove, MovedParameter))]
     literals = {
@@ -165,6 +166,7 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
         for fact in held
         if not _is_explained(fact, batches, literals)
         and not (isinstance(fact, DeviceNotForwarded) and (fact.at in loads or _left(fact) in meeting))
+        and not (isinstance(fact, DeviceNotForwarded) and fact.kind == "unread" and fact.at in mixed)
         and not (isinstance(fact, CheckpointLoad) and fact.published and fact.at in forgotten)
         and not (isinstance(fact, MixedDevices) and any(each.span in forgotten for each in fact.creations))
         and not (isinstance(fact, MixedDevices) and any(_keeper(each) in contained for each in fact.creations))

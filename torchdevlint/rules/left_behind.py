@@ -20,6 +20,7 @@ def of_part(fact: DeviceNotForwarded) -> Report:
             notes=(Note(f"{code(fact.parameter)} moves what comes in another case", fact.parameter_at),),
             fix=None,
         )
+    unread = Note(f"{code(fact.parameter)} is not read anywhere in {code(fact.function)}", fact.parameter_at)
     if fact.kind == "asked":
         given = code(f"{fact.text}()")
         return Report(
@@ -27,7 +28,27 @@ def of_part(fact: DeviceNotForwarded) -> Report:
             message=f"{code(fact.function)} asks where {code(fact.target)} is, and gives {given} what may be elsewhere",
             symptom="RuntimeError: Expected all tensors to be on the same device, but found at least two devices",
             help=f"write {edit(fact.suggestion)}",
-            notes=(Note(f"{code(fact.parameter)} is not read anywhere in {code(fact.function)}", fact.parameter_at),),
+            notes=(unread,),
+            fix=None,
+        )
+    if fact.kind == "mover":
+        return Report(
+            span=fact.at,
+            message=f"{code(fact.function)} is to move something to {code(fact.parameter)}, and never reads it",
+            symptom=_SYMPTOM,
+            help=f"move what it gives or keeps to {code(fact.parameter)}",
+            notes=(),
+            fix=None,
+        )
+    if fact.kind == "unread":
+        told = f"asks for {code(fact.text)}" if fact.text != fact.parameter else f"takes {code(fact.parameter)}"
+        made = f"{code(fact.target)} makes a tensor on the CPU"
+        return Report(
+            span=fact.at,
+            message=f"{code(fact.function)} {told} and never reads it, and {made}",
+            symptom="RuntimeError: Expected all tensors to be on the same device, but found at least two devices",
+            help=f"write {edit(fact.suggestion)} there, or move the result",
+            notes=(unread,),
             fix=None,
         )
     return Report(

@@ -1,18 +1,19 @@
 """A function takes `device` or `map_location` and never reads it, though a call in it needs it.
 
 ## What it does
-Finds functions with a parameter `device` or `map_location` that stands nowhere in their bodies, or not where it has to,
-where
+Finds functions with a parameter `device` or `map_location` that they never read, or not where they have to, where
 
-- what they return is made on the default device, by `torch.zeros(..)` and its kin without `device=`;
-- they read a checkpoint with `map_location="cpu"`, and give it back, or take `map_location` and read weights from an
-  address without any (a file that is read without any is TDL201's);
-- they move what they are given, whatever it is, and one of their cases gives tensors back as they came;
+- what they return, or give to a model, is made on the default device, by `torch.zeros(..)` and its kin;
+- they read a checkpoint with `map_location="cpu"` and give it back, or take `map_location` and read weights from an
+  address without any (a file is TDL201's);
+- they move whatever they are given, but for one case, or are called after a move (`to`, `change_device`) and do none;
 - they are the `to` of an object that keeps several tensors, and move some of them;
-- they ask a model where it is, `device = next(model.parameters()).device`, never read the answer, and give the model
-  what came as an argument;
 - they call a function or class of the same file, or `super().__init__(..)`, that takes the same parameter, has a
   default for it, and is not given it.
+
+So are functions that ask where something is, `device = x.device` or `device = next(model.parameters()).device`, and
+never read the answer, where they give that model an argument as it came, or what a factory makes on the CPU leaves
+them, goes to a model, or meets what they were given.
 
 ## Why is this bad?
 The caller says where the result is to be, and nothing happens. It is on the CPU, and the error comes later, in another
@@ -62,26 +63,23 @@ that `__init__` makes nothing is said, since the module can be moved afterwards.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.checks.draws import draws
+from torchdevlint.flow.checks.unread_devices import is_dismissed, unread_parameter
 from torchdevlint.flow.events import Constructed, FunctionCalled, FunctionEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.asked_classes import is_asked_for_its_class
-from torchdevlint.flow.scope.decorators import is_plain
 from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, positional_names
-from torchdevlint.flow.scope.parameters import names_given_as_values, names_with_defaults, reads, reads_all
+from torchdevlint.flow.scope.parameters import names_with_defaults, reads, reads_all
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Tensor, Value
-from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
-from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
 from torchdevlint.rules.left_behind import of_part
 from torchdevlint.rules.wording import code, edit
@@ -118,12 +116,6 @@ def observe(make, device):
 '''
 
 
-_NAMES = ("map_location", "device")
-_DISMISSED = regex(
-    r"unused|not used|ignore|compatib|deprecat|no effect|noqa: ?ARG|placeholder|legacy", re.IGNORECASE
-)
-_STATIC = frozenset({"staticmethod", "classmethod"})
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -138,7 +130,7 @@ def _note_constructor(event: Constructed) -> None:
 
 def _note(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> None:
     """A call of a function of this file that takes a device too, and is not given the one that the caller was given."""
-    name = _unread(frame)
+    name = unread_parameter(frame)
     if name is None or arguments.starred or arguments.double_starred or isinstance(callee.node, ast.Lambda):
         return
     bound = callee.receiver is not None
@@ -167,7 +159,7 @@ def _loaded(frame: Frame, state: State, node: ast.Call, name: str, arguments: Ar
     given = arguments.get(torch_api.LOADERS[name], "map_location")
     default = _default_of(frame.function, "map_location")
     if given is not None:
-        if given[1] == Const("cpu") and _unread(frame) == "map_location":
+        if given[1] == Const("cpu") and unread_parameter(frame) == "map_location":
             _record(
                 frame, state, given[0], "map_location", "load", name, "map_location", keeps=_same(default, given[0])
             )
@@ -182,12 +174,12 @@ def _forgets_place(frame: Frame) -> bool:
     if not isinstance(function, Functions) or "map_location" not in argument_names(function):
         return False
     forgotten = not reads(function, "map_location") and not reads_all(function)
-    return forgotten and not _is_dismissed(frame, function, "map_location")
+    return forgotten and not is_dismissed(frame.machine, function, "map_location")
 
 
 def _base_made(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
     """``super().__init__(..)`` of a layer of torch."""
-    parameter = _unread(frame)
+    parameter = unread_parameter(frame)
     if not isinstance(receiver, Super) or parameter != "device" or arguments.starred or arguments.double_starred:
         return
     bases = [base.rpartition(".") for base in receiver.info.library_bases]
@@ -201,7 +193,7 @@ def _base_made(frame: Frame, state: State, node: ast.Call, receiver: Value, argu
 def _note_end(event: FunctionEnded) -> None:
     """What a function that was entered returns: tensors that it made on the default device, though told another."""
     frame, state = event.frame, event.state
-    parameter = _unread(frame) if frame.returned or frame.yields else None
+    parameter = unread_parameter(frame) if frame.returned or frame.yields else None
     if parameter != "device" or frame.function in frame.machine.pipeline or frame.function is None:
         return
     calls = {id(each) for each in nodes_in(frame.function, ast.Call)}
@@ -299,68 +291,13 @@ def _record(
     )
 
 
-class _Memory:
-    """What `_find_unread` found in one analysis, since what it finds depends on the classes of its files."""
-
-    def __init__(self) -> None:
-        self.unread: dict[ast.AST, str | None] = {}
-
-
-def _unread(frame: Frame) -> str | None:
-    """The parameter for a device that the function takes of its own accord and never reads; None if there is none."""
-    function = frame.function
-    if not isinstance(function, Function):
-        return None
-    known = frame.machine.memory(_Memory).unread
-    if function not in known:
-        known[function] = _find_unread(frame, function)
-    return known[function]
-
-
-def _find_unread(frame: Frame, function: Function) -> str | None:
-    names = argument_names(function)
-    found = next((name for name in _NAMES if name in names and not reads(function, name)), None)
-    if found is None or any(name in names and reads(function, name) for name in _NAMES):
-        return None
-    if reads_all(function) or _is_dismissed(frame, function, found) or _is_imposed(frame, function):
-        return None
-    if is_rebound(function, found):
-        return None
-    return found
-
-
-def _is_dismissed(frame: Frame, function: Function, name: str) -> bool:
-    """Whether a comment or the docstring says, on a line beside the name, that it is not used."""
-    lines = frame.machine.text_of(function).splitlines()
-    named = [place for place, line in enumerate(lines) if re.search(rf"\b{name}\b", line)]
-    return any(_DISMISSED.search(line) for place in named for line in lines[place : place + 3])
-
-
-def _is_imposed(frame: Frame, function: Function) -> bool:
-    """Whether others say what the function takes: a base, a decorator, a table, a command line, a test runner."""
-    machine = frame.machine
-    decorators = {(dotted_path(each) or "?").rpartition(".")[2] for each in function.decorator_list}
-    if not is_plain(function) or decorators - _STATIC - {"no_grad", "inference_mode", "?"}:
-        return True
-    if function.name == "main" or function.name.startswith("test"):
-        return True
-    if function.name in names_given_as_values(machine.tree):
-        return True
-    owner = frame.owner
-    if owner is None or function.name == "__init__":
-        return False
-    if not owner.resolved or function.name == "forward" or function.name.startswith("__"):
-        return True
-    return any(info is not owner and function.name in info.methods for info in machine.classes.values())
-
-
 FUNCTIONS = {name: _loaded for name in torch_api.LOADERS if name.startswith("torch.")}
 METHODS = {"__init__": _base_made}
 EVENTS = {FunctionCalled: _note_call, Constructed: _note_constructor, FunctionEnded: _note_end}
 
 
 def check(fact: DeviceNotForwarded) -> Iterator[Report]:
-    if fact.kind in ("arm", "attribute", "asked"):
+    if fact.kind in ("arm", "attribute", "asked", "mover", "unread"):
         yield of_part(fact)
         return
     yield Report(
