@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import Filled, FunctionEnded, Marked, Mixed, Returned
 from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RETURN
+from torchdevlint.flow.kinds.bound_once import bound_once
+from torchdevlint.flow.kinds.sizes import is_zero
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
 from torchdevlint.flow.scope.names import dotted_path
@@ -52,11 +54,14 @@ def _note_filled(event: Filled) -> None:
 
 
 def _note_marked(event: Marked) -> None:
-    """``out = zeros(x.shape); out[x == 3] = 1``: as large as `x`, or what is beside it, and filled where that says."""
+    """``out = zeros(x.shape); out[x == 3] = 1``: as large as `x`, or what is beside it, and filled where that says.
+
+    So is what has one place for each of its items, ``zeros(len(x))``.
+    """
     frame, names = event.frame, {each.id for each in inside(event.value_node) if isinstance(each, ast.Name)}
     names |= {name for name, each in event.state.env.items() if _is_beside(each, event.value)}
     for site in event.base.creations:
-        if any(_is_sized_by(site.node, name) for name in names):
+        if any(_is_sized_by(frame, site.node, name) for name in names):
             step = Step(f"filled where {event.value.device.describe()} says", event.node)
             source = replace(event.value, steps=(*event.value.steps[:1], step))
             frame.machine.memory(_Memory).filled[frame.machine.entry_node, site] = (event.value_node, source)
@@ -66,11 +71,16 @@ def _is_beside(value: Value, mask: Tensor) -> bool:
     return isinstance(value, Tensor) and value.device == mask.device
 
 
-def _is_sized_by(node: ast.AST, name: str) -> bool:
-    """Whether a factory is given the whole shape of something: ``x.shape``, ``x.size()``."""
-    given = node.args[:1] if isinstance(node, ast.Call) else []
-    for each in given:
-        sized = each.func if isinstance(each, ast.Call) and not each.args else each
+def _is_sized_by(frame: Frame, node: ast.AST, name: str) -> bool:
+    """Whether a factory is given the shape of something, or its length: ``x.shape``, ``x.size()``, ``x.shape[0]``."""
+    for each in node.args[:1] if isinstance(node, ast.Call) else []:
+        given = bound_once(frame, each) if isinstance(each, ast.Name) else each
+        if isinstance(given, ast.Subscript) and is_zero(given.slice):
+            given = given.value
+        if isinstance(given, ast.Call) and dotted_path(given.func) == "len" and given.args:
+            return dotted_path(given.args[0]) == name
+        first = isinstance(given, ast.Call) and len(given.args) == 1 and is_zero(given.args[0])
+        sized = given.func if isinstance(given, ast.Call) and (first or not given.args) else given
         if isinstance(sized, ast.Attribute) and sized.attr in ("shape", "size") and dotted_path(sized.value) == name:
             return True
     return False
