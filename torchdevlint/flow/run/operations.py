@@ -323,6 +323,10 @@ def assign_index(
     )
     if indexed and isinstance(value, Tensor) and value.ndim and not is_one_element(value):
         check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
+    for at, each in _index_parts(target.slice, position):
+        if isinstance(each, Tensor) and each.device.origin is Origin.LITERAL:
+            known = relation(base.device, each.device)
+            frame.machine.emit(Met(frame, state, target, (target.value, base), (at, each), known))
     if indexed and base.creations and base.device == DEFAULT and (is_number(value) or isinstance(value, Unknown)):
         for at, each in _index_parts(target.slice, position):
             if isinstance(each, Tensor) and each.device.origin in (Origin.MODEL, Origin.ARGUMENT):

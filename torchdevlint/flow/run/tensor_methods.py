@@ -44,7 +44,7 @@ def names_dimension(name: str, arguments: Arguments) -> bool:
     return dim is not None and name in _OF_DIMENSIONS and is_number(dim[1])
 
 
-_OF_DIMENSIONS = torch_api.METHOD_TENSOR | torch_api.METHOD_TUPLE
+_OF_DIMENSIONS = torch_api.METHOD_TENSOR | torch_api.METHOD_TUPLE | torch_api.METHOD_LIST
 
 
 def call_tensor_method(
