@@ -183,3 +183,71 @@ def test_classes_that_are_found_by_their_base(tmp_path: Path) -> None:
         main.replace("place())\n", "place())\n    print(Encoder.__bases__[0].__subclasses__())\n")
     )
     assert rows(root) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "count"),
+    [
+        pytest.param("from net import Encoder, Missing", 0, id="ends"),
+        pytest.param("from net import Encoder", 1, id="goes on"),
+    ],
+)
+def test_a_command_that_imports_what_ends_at_its_imports(tmp_path: Path, asked: str, count: int) -> None:
+    train = MAIN.replace("from net import Decoder, Encoder", asked)
+    command = """import sys
+from helper import place
+
+def main():
+    if sys.argv[1] == "train":
+        from train import main as run
+        print(run(place()))
+
+if __name__ == "__main__":
+    main()
+"""
+    root = application(tmp_path, helper=ASKING, net=NET, train=train, command=command)
+    assert rows(root) == count
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        pytest.param("", "", 1, id="of the class that is built"),
+        pytest.param("net.restore(path)", "Decoder.restore(net, path)", 1, id="of a class by its name"),
+        pytest.param("net.restore(path)", "path.restore(path)", 2, id="of what is not known"),
+        pytest.param("net.restore(path)", "helper.restore(path)", 0, id="of a module"),
+    ],
+)
+def test_whose_method_is_asked_for(tmp_path: Path, old: str, new: str, count: int) -> None:
+    """Both classes are built; what they ask for themselves is theirs, or that of a class of their family."""
+    main = MAIN.replace("    net =", "    other = Decoder(4)\n    net =").replace(
+        "import sys", "import helper\nimport sys"
+    )
+    main = main.replace("    net.restore(path)\n", "    net.resume(path)\n" if not old else f"    {new}\n")
+    resume = "    def resume(self, path):\n        self.restore(path)\n\n    def restore"
+    net = NET.replace("    def restore", resume, 1) if not old else NET
+    root = application(tmp_path, helper=ASKING, net=net, main=main, other="")
+    assert rows(root) == count
+
+
+def test_a_method_that_a_base_asks_for(tmp_path: Path) -> None:
+    net = """import torch
+
+class Base:
+    def __init__(self, path):
+        self.restore(path)
+
+class First(Base):
+    def restore(self, path):
+        self.state = torch.load(path)
+
+class Other:
+    def restore(self, path):
+        self.state = torch.load(path)
+"""
+    main = "import sys\nfrom helper import place\nfrom net import First, Other\n"
+    main += "print(First(sys.argv[1]), Other(), place())\n"
+    root = application(tmp_path, helper=ASKING, net=net, main=main, other="")
+    assert rows(root) == 1
+    (root / "main.py").write_text(main.replace(", Other()", ", Other().restore(1)"))
+    assert rows(root) == 2

@@ -76,7 +76,7 @@ class Programs:
         started = [each for each in self._started if not self._callers.ends_at_imports(each)]
         if len(started) > _MOST_PROGRAMS or not (self.are_seen or self._project.saying(("__main__",)) != ()):
             return None
-        found = [Running(each, self._project) for each in started]
+        found = [Running(each, self._project, self._callers.ends_at_imports) for each in started]
         return found if all(each.is_known for each in found) else None
 
     def _runs(self, file: ModuleFile) -> bool:

@@ -235,9 +235,15 @@ def _asked_for_by_name(tree: ast.Module) -> frozenset[int]:
     tables: list[ast.expr] = []
     for asked in nodes_in(tree, ast.Compare):
         if isinstance(asked.left, ast.Constant):
-            tables += asked.comparators
+            tables += (_table(each) for each in asked.comparators)
     tables += [each.value for each in nodes_in(tree, ast.Subscript) if _is_settled(each)]
     return frozenset(map(id, tables))
+
+
+def _table(node: ast.expr) -> ast.expr:
+    """The table whose keys are asked for: ``globals()`` of ``globals().keys()``."""
+    is_keys = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "keys"
+    return node.func.value if is_keys else node  # type: ignore[attr-defined]
 
 
 def _is_settled(node: ast.Subscript) -> bool:

@@ -94,6 +94,9 @@ class OptionsOff:
         _, function, owner = place
         if isinstance(node, ast.Constant):
             return frozenset({node.value})
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            value = node.operand.value
+            return frozenset({-value}) if isinstance(value, (int, float)) else None
         if isinstance(node, ast.Name) and node.id in argument_names(function):
             return self._given(node.id, place, hops) if hops and not _is_bound_in(function, node.id) else None
         if owner is not None and isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -9,23 +9,23 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-
-from msgspec import Struct
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH
 from torchdevlint.flow.programs.looked_up import looked_up_in
 from torchdevlint.flow.programs.mentions import REGISTERS_NOTHING
 from torchdevlint.flow.programs.places import first_holding
+from torchdevlint.flow.programs.reads import read_by
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import definitions
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
 from torchdevlint.patterns import LinePattern
+from torchdevlint.project.locate import is_elsewhere
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in
 
 _MOST_FILES = 120
 """Where a program imports more files of its project, what it runs is not known."""
@@ -48,20 +48,16 @@ _DERIVED = LinePattern(r"__(?:init_subclass|subclasses)__", "__init_subclass__ _
 """What hears of each class that is derived from another one."""
 
 
-class Read(Struct, frozen=True):
-    """What some code reads: names with the attributes that are read of them, attributes by themselves, and texts."""
-
-    paths: frozenset[str]
-    attributes: frozenset[str]
-    texts: frozenset[str]
+_Class = tuple[str, int]
 
 
 class Running:
-    """One program, which is started as the file `program`."""
+    """One program, which is started as the file `program`; nothing of a file is run that `ends` when it is imported."""
 
-    def __init__(self, program: ModuleFile, project: Project) -> None:
+    def __init__(self, program: ModuleFile, project: Project, ends: Callable[[ModuleFile], bool]) -> None:
         self._program = program
         self._project = project
+        self._ends = ends
         self._files: dict[str, ModuleFile] = {}
         self._come_to: set[tuple[str, int]] = set()
         """The definitions, by their file and line, that it comes to."""
@@ -72,6 +68,11 @@ class Running:
         self._waiting: defaultdict[str, list[tuple[Scope, ast.stmt]]] = defaultdict(list)
         """The methods of the classes that it comes to, by their names, which nothing has read so far."""
         self._read: set[str] = set()
+        """The attributes that are read of what is not known."""
+        self._asked: defaultdict[str, set[_Class]] = defaultdict(set)
+        """The classes that are asked for an attribute, or their objects."""
+        self._lines: dict[_Class, frozenset[_Class]] = {}
+        """The classes that it comes to, each with those that it is derived from, and itself."""
         self._texts: set[str] = set()
         self._left: list[tuple[Scope, ast.stmt]] = []
 
@@ -123,7 +124,7 @@ class Running:
     def _follow_all(self, looked_up: list[tuple[ModuleFile, str]]) -> None:
         for module, beginning in looked_up:
             self._come_to_names(module, beginning)
-        for file in self._files.values():
+        for file in [each for each in self._files.values() if not self._ends(each)]:
             for statement in file.tree.body:
                 self._begin(file, statement)
         while self._left or (self._texts and "getattr" in self._read):
@@ -173,12 +174,14 @@ class Running:
         for read in (*owner.bases, *(each.value for each in owner.keywords)):
             self._leave(scope, ast.Expr(read))
         is_open = self._is_called_by_base(file, owner)
+        line = self._lines[file.path, owner.lineno] = frozenset(self._line_of(file, owner))
+        self._ask_again(line)
         for each in owner.body:
             if not isinstance(each, _FUNCTIONS):
                 self._leave(scope, each)
                 continue
             method = Scope(file, self._project, each, owner)
-            if is_open or is_called_by_others(each) or each.name in self._read:
+            if is_open or is_called_by_others(each) or self._is_asked(method, each.name):
                 self._come_to_method(method, each)
             else:
                 self._waiting[each.name].append((method, each))
@@ -210,6 +213,8 @@ class Running:
         read = read_by(node)
         self._texts |= read.texts
         self._read_attributes(read.attributes)
+        for path, name in read.asked:
+            self._ask(scope, path, name)
         if "getattr" in read.paths:
             self._read.add("getattr")
         for path in read.paths:
@@ -221,6 +226,51 @@ class Running:
             self._read.add(name)
             for scope, method in self._waiting.pop(name, ()):
                 self._come_to_method(scope, method)
+
+    def _ask(self, scope: Scope, path: str, name: str) -> None:
+        """What goes by a path of names is asked for an attribute: methods of its class alone, where that is known."""
+        if path == "self":
+            classes = {(scope.file.path, scope.owner.lineno)} if scope.owner is not None else None
+        elif is_of_modules(scope.file, path):
+            return
+        else:
+            bound = list(self.bound(scope.file, path))
+            is_known = bool(bound) and all(isinstance(each, ast.ClassDef) for _, each in bound) and "." not in path
+            classes = {(home.path, each.lineno) for home, each in bound} if is_known else None
+        if classes is None:
+            self._read_attributes([name])
+        elif not classes <= self._asked[name]:
+            self._asked[name] |= classes
+            self._find_asked(name)
+
+    def _find_asked(self, name: str) -> None:
+        """Come to the methods of a name that have waited for one of the classes that are asked for it."""
+        waiting = self._waiting.pop(name, [])
+        for scope, method in waiting:
+            if self._is_asked(scope, name):
+                self._come_to_method(scope, method)
+            else:
+                self._waiting[name].append((scope, method))
+
+    def _is_asked(self, scope: Scope, name: str) -> bool:
+        """Whether a method is asked for: of what is not known, or of an object that may be of its class."""
+        if name in self._read:
+            return True
+        own, asked = (scope.file.path, getattr(scope.owner, "lineno", 0)), self._asked.get(name, ())
+        return any(own in line and not line.isdisjoint(asked) for line in self._lines.values()) if asked else False
+
+    def _ask_again(self, line: frozenset[_Class]) -> None:
+        """A class that comes late has what is asked of those that it is derived from."""
+        for name in [each for each, classes in self._asked.items() if each in self._waiting and classes & line]:
+            self._find_asked(name)
+
+    def _line_of(self, file: ModuleFile, owner: ast.ClassDef, hops: int = _MOST_HOPS) -> Iterator[_Class]:
+        """A class, and those of the project that it is derived from."""
+        yield file.path, owner.lineno
+        for path in map(dotted_path, owner.bases) if hops else ():
+            for home, each in self.bound(file, path) if path is not None else ():
+                if isinstance(each, ast.ClassDef):
+                    yield from self._line_of(home, each, hops - 1)
 
     def _come_to_names(self, file: ModuleFile, beginning: str, hops: int = _MOST_HOPS) -> None:
         """All that a module binds under names which begin so, be it with all names of another one."""
@@ -241,11 +291,28 @@ class Running:
         yield from ((file, each) for each in statements if not isinstance(each, (ast.Import, ast.ImportFrom)))
         if imported and (statements or first not in _BUILT_IN):
             for home, name in definitions(self._project, file.path, file.tree, path):
-                yield from ((home, each) for each in home.bindings.get(name.partition(".")[0], ()))
+                held = () if self._ends(home) else home.bindings.get(name.partition(".")[0], ())
+                yield from ((home, each) for each in held)
 
 
 def _imports(statement: ast.stmt) -> bool:
     return any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in inside(statement))
+
+
+def is_of_modules(file: ModuleFile, path: str) -> bool:
+    """Whether a path of names in a file is surely that of a module, or of what the standard library or torch has."""
+    imported = file.bindings.get(first_name(path), ())
+    return bool(imported) and all(_is_of_module(each, path) for each in imported)
+
+
+def _is_of_module(statement: ast.stmt, path: str) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return not statement.level and is_elsewhere(statement.module or "")
+    held = statement.names if isinstance(statement, ast.Import) else ()
+    bound = [(each.name, each.asname or each.name) for each in held]
+    return any(
+        name == path or (is_elsewhere(module) and first_name(name) == first_name(path)) for module, name in bound
+    )
 
 
 def _is_table(statement: ast.stmt) -> bool:
@@ -265,24 +332,3 @@ def is_called_by_others(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether the language or torch calls a method of each object, or something that it is registered with."""
     by_torch = method.name in CALLED_BY_TORCH or method.name in torch_api.MODULE_ATTRIBUTES
     return by_torch or method.name.startswith("__") or is_registered(method)
-
-
-@once_a_node
-def read_by(node: ast.AST) -> Read:
-    """What some code reads; neither what says of which type something is, nor its own arguments."""
-    typed = [each.annotation for each in nodes_in(node, ast.arg)]
-    typed += [each.returns for each in nodes_in(node, ast.FunctionDef)]
-    typed += [each.returns for each in nodes_in(node, ast.AsyncFunctionDef)]
-    typed += [each.annotation for each in nodes_in(node, ast.AnnAssign)]
-    left_out = {id(part) for each in typed if each is not None for part in inside(each)}
-    own = argument_names(node) if isinstance(node, _FUNCTIONS) else frozenset()
-    attributes = [each for each in nodes_in(node, ast.Attribute) if id(each) not in left_out]
-    paths = {path for each in attributes if (path := dotted_path(each)) is not None}
-    names = [each for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load) and id(each) not in left_out]
-    paths.update(each.id for each in names)
-    texts = (each.value for each in nodes_in(node, ast.Constant))
-    return Read(
-        frozenset(each for each in paths if each.partition(".")[0] not in own),
-        frozenset(each.attr for each in attributes),
-        frozenset(each for each in texts if isinstance(each, str) and each.isidentifier()),
-    )

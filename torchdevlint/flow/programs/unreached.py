@@ -68,7 +68,9 @@ class Unreached:
             return True
         leading = [each for way in ways for each in _on_the_way(way) if isinstance(each, _DEFINITIONS)]
         names = {each.name for each in leading if isinstance(each, ast.ClassDef)} | ({name} if name else set())
-        if any(self._is_written_as_path(each) for each in sorted(names)) or (name and self._is_text(name)):
+        if any(self._is_written_as_path(each) for each in sorted(names)):
+            return True
+        if isinstance(around, ast.ClassDef) and self._is_text(name):
             return True
         return any(self._is_imported_beside(each) for each in sorted({each.name for each in leading} - names))
 

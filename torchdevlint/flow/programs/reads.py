@@ -1,0 +1,78 @@
+"""What code reads, as its text says: names, what it asks of them, attributes of whatever else, and texts."""
+
+from __future__ import annotations
+
+import ast
+
+from msgspec import Struct
+
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+
+
+class Read(Struct, frozen=True):
+    """What some code reads."""
+
+    paths: frozenset[str]
+    """Names, with the attributes that are read of them."""
+    attributes: frozenset[str]
+    """Attributes of what is not known."""
+    asked: frozenset[tuple[str, str]]
+    """Attributes of what goes by a path of names that the code does not bind itself; of its object, of ``self``."""
+    texts: frozenset[str]
+
+
+@once_a_node
+def read_by(node: ast.AST) -> Read:
+    """What some code reads; neither what says of which type something is, nor its own arguments."""
+    typed = [each.annotation for each in nodes_in(node, ast.arg)]
+    typed += [each.returns for each in nodes_in(node, ast.FunctionDef)]
+    typed += [each.returns for each in nodes_in(node, ast.AsyncFunctionDef)]
+    typed += [each.annotation for each in nodes_in(node, ast.AnnAssign)]
+    left_out = {id(part) for each in typed if each is not None for part in inside(each)}
+    own = argument_names(node) if isinstance(node, _FUNCTIONS) else frozenset()
+    attributes = [each for each in nodes_in(node, ast.Attribute) if id(each) not in left_out]
+    paths = {path for each in attributes if (path := dotted_path(each)) is not None}
+    names = [each for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load) and id(each) not in left_out]
+    paths.update(each.id for each in names)
+    texts = (each.value for each in nodes_in(node, ast.Constant))
+    asked = _asked_in(node, attributes)
+    return Read(
+        frozenset(each for each in paths if each.partition(".")[0] not in own),
+        frozenset(each.attr for each in attributes if each not in asked),
+        frozenset((path, each.attr) for each, path in asked.items()),
+        frozenset(each for each in texts if isinstance(each, str) and each.isidentifier()),
+    )
+
+
+def _asked_in(node: ast.AST, attributes: list[ast.Attribute]) -> dict[ast.Attribute, str]:
+    """The attributes that are asked of what goes by a path of names which the code does not bind itself."""
+    bound = {each.arg for each in nodes_in(node, ast.arg)}
+    bound.update(each.name for kind in _DEFINITIONS for each in nodes_in(node, kind))  # type: ignore[attr-defined]
+    bound.update(each.id for each in nodes_in(node, ast.Name) if not isinstance(each.ctx, ast.Load))
+    bound.update(each.asname or first_name(each.name) for each in nodes_in(node, ast.alias))
+    me = _object_of(node)
+    found = {each: _owner(each.value, me) for each in attributes}
+    return {each: path for each, path in found.items() if path and (path == "self" or first_name(path) not in bound)}
+
+
+def _owner(node: ast.expr, me: str) -> str:
+    """The path of names of what is asked for an attribute; that of the own object, also as a base, is ``self``."""
+    if isinstance(node, ast.Call) and dotted_path(node.func) == "super" and me:
+        return "self"
+    path = dotted_path(node) or ""
+    return "self" if me and path == me else "" if path == "self" or "[" in path else path
+
+
+def _object_of(node: ast.AST) -> str:
+    """What a function calls the object, or the class, that it is a method of, where nothing else may be meant."""
+    if not isinstance(node, _FUNCTIONS) or nodes_in(node, ast.ClassDef):
+        return ""
+    positional = [*node.args.posonlyargs, *node.args.args]
+    name = positional[0].arg if positional else ""
+    stored = any(each.id == name for each in nodes_in(node, ast.Name) if not isinstance(each.ctx, ast.Load))
+    is_static = any(dotted_path(each) == "staticmethod" for each in node.decorator_list)
+    return "" if is_static or stored or name not in ("self", "cls") else name
