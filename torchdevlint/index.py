@@ -18,7 +18,7 @@ CHECKS = {
         "EVENTS": "Augmented",
     },
     "checkpoints": {
-        "EVENTS": "FunctionReturned LibraryCalled ModuleMethodCalled",
+        "EVENTS": "ForeignCalled FunctionReturned ModuleMethodCalled",
         "FUNCTIONS": (
             "TTS.utils.io.load_fsspec mmcv.runner.checkpoint.load_checkpoint mmcv.runner.load_checkpoint"
             " pytorch_lightning.utilities.cloud_io.load torch.hub.load_state_dict_from_url torch.jit.load"
@@ -129,7 +129,7 @@ CHECKS = {
         "EVENTS": "FunctionEnded",
     },
     "handed_along": {
-        "EVENTS": "LibraryCalled UnknownCalled",
+        "EVENTS": "ForeignCalled UnknownCalled",
     },
     "handed_literals": {
         "EVENTS": "Constructed FunctionCalled UnknownCalled",
@@ -206,7 +206,7 @@ CHECKS = {
         "EVENTS": "Filled FunctionEnded Marked Returned",
     },
     "sized_alike": {
-        "EVENTS": "LayerCalled LibraryCalled Placed Returned",
+        "EVENTS": "ForeignCalled LayerCalled Placed Returned",
     },
     "sized_partners": {
         "EVENTS": "Operated",
@@ -215,7 +215,7 @@ CHECKS = {
         "EVENTS": "LayerCalled",
     },
     "told_cuda": {
-        "EVENTS": "FunctionCalled LibraryCalled UnknownCalled",
+        "EVENTS": "ForeignCalled FunctionCalled UnknownCalled",
     },
     "told_from_outside": {
         "EVENTS": "Met",

@@ -1,11 +1,9 @@
 """Events: what the abstract run of a file tells those who look on while it goes on.
 
-The modules that run statements, expressions and calls know no check. Where something happens that a check may want to
-see, they emit an event, which holds the activation (`frame`), what is known at that point (`state`), and the place in
-the tree (`node`). A check is a module of `torchdevlint.flow.checks` with a table ``EVENTS`` from kinds of events to the
-function that is called with each of them, at once and on every path (`torchdevlint.flow.observers`). What that does
-has no say in what the run gives. A check that waits for something rare begins to look on when that happens
-(`Machine.observe`), since most events come by the million.
+The modules of `run` know no check. Where something happens that one may want to see, they emit an event: the activation
+(`frame`), what is known at that point (`state`), the place (`node`). A check's table ``EVENTS`` goes from kinds of
+events to what is called with each, on every path (`torchdevlint.flow.observers`), and has no say in what that gives.
+What waits for something rare begins to look on when that happens (`Machine.observe`).
 """
 
 from __future__ import annotations
@@ -64,6 +62,10 @@ class LibraryCalled(_OnPath):
     node: ast.Call
     name: str
     arguments: Arguments
+
+
+class ForeignCalled(LibraryCalled):
+    """The same of one that is neither torch's, NumPy's nor Python's: what it does with its arguments is not known."""
 
 
 class LibraryReturned(_OnPath):

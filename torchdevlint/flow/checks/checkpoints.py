@@ -13,11 +13,10 @@ from torchdevlint.flow.checks.prefixes import is_read_without_prefix, strips
 from torchdevlint.flow.checks.published_files import is_exported_elsewhere, is_never_given, is_of_one_home, is_published
 from torchdevlint.flow.checks.wrap_order import is_wrapped_by_another_way
 from torchdevlint.flow.checks.writers import is_written_from_cpu, is_written_otherwise, name_of, own_file
-from torchdevlint.flow.events import FunctionReturned, LibraryCalled, ModuleMethodCalled
+from torchdevlint.flow.events import ForeignCalled, FunctionReturned, ModuleMethodCalled
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.kinds.placed_loads import FROM_ADDRESSES, LOADS
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.run.unknown_calls import is_known
 from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program, numbers_gpus
 from torchdevlint.flow.scope.each_rank import is_run_by_each_rank
 from torchdevlint.flow.scope.fed_loads import feeds_one_module, only_fed
@@ -216,9 +215,9 @@ def _note_save(frame: Frame, state: State, node: ast.Call, name: str, arguments:
             memory.saved[path] = held
 
 
-def _note_helper(event: LibraryCalled) -> None:
+def _note_helper(event: ForeignCalled) -> None:
     """``save_checkpoint({"state": model.state_dict()}, path)``, of a file that is not seen, saves what it is given."""
-    if not is_known(event.name) and event.name.rpartition(".")[2].lower().lstrip("_").startswith("save"):
+    if event.name.rpartition(".")[2].lower().lstrip("_").startswith("save"):
         for _, given in event.arguments.pairs:
             for held, conditional in _state_dicts(given, False):
                 if held.prefix:
@@ -297,4 +296,4 @@ def _note_module_method(event: ModuleMethodCalled) -> None:
 
 
 FUNCTIONS = {**dict.fromkeys(torch_api.LOADERS, _note_load), "torch.save": _note_save}
-EVENTS = {FunctionReturned: _note_return, LibraryCalled: _note_helper, ModuleMethodCalled: _note_module_method}
+EVENTS = {FunctionReturned: _note_return, ForeignCalled: _note_helper, ModuleMethodCalled: _note_module_method}

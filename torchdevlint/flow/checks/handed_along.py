@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.events import LibraryCalled, Mixed, UnknownCalled
-from torchdevlint.flow.run.unknown_calls import is_known
+from torchdevlint.flow.events import ForeignCalled, Mixed, UnknownCalled
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.uses import asked_in
@@ -26,13 +25,8 @@ _ON_THE_HOST = frozenset({"tolist", "item", "numpy", "cpu", "to", "cuda", "type_
 _FOR_PEOPLE = frozenset({"__repr__", "__str__", "extra_repr"})
 
 
-def _note_unknown(event: UnknownCalled) -> None:
+def _note_unknown(event: UnknownCalled | ForeignCalled) -> None:
     _look(event.frame, event.state, event.node, event.arguments)
-
-
-def _note_library(event: LibraryCalled) -> None:
-    if not is_known(event.name):
-        _look(event.frame, event.state, event.node, event.arguments)
 
 
 def _look(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
@@ -76,4 +70,4 @@ def _stays(value: Tensor) -> bool:
     return made and value.device == DEFAULT and value.ndim not in (None, 0) and not value.parameter
 
 
-EVENTS = {UnknownCalled: _note_unknown, LibraryCalled: _note_library}
+EVENTS = {UnknownCalled: _note_unknown, ForeignCalled: _note_unknown}

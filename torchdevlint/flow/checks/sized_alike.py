@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator
 from torchdevlint.flow.checks.given_devices import Given
 from torchdevlint.flow.checks.kernel_buffers import is_as_large
 from torchdevlint.flow.checks.placement import record
-from torchdevlint.flow.events import LayerCalled, LibraryCalled, Mixed, Placed, Returned
+from torchdevlint.flow.events import ForeignCalled, LayerCalled, Mixed, Placed, Returned
 from torchdevlint.flow.facts.tensors import RESULT, SIZED_ALIKE
-from torchdevlint.flow.run.unknown_calls import is_known
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
@@ -46,10 +45,10 @@ def _note_layer(event: LayerCalled) -> None:
         _look(event.frame, event.state, event.node, event.operands)
 
 
-def _note_library(event: LibraryCalled) -> None:
+def _note_library(event: ForeignCalled) -> None:
     """``extension.forward(x, torch.empty(x.shape))``."""
     pairs = event.arguments.pairs
-    if len(pairs) > 1 and not is_known(event.name):
+    if len(pairs) > 1:
         _look(event.frame, event.state, event.node, pairs)
 
 
@@ -187,4 +186,4 @@ def _stands_in(function: FunctionNode) -> bool:
     return any((dotted_path(each) or "").rpartition(".")[2] in _STAND_INS for each in called)
 
 
-EVENTS = {LayerCalled: _note_layer, LibraryCalled: _note_library, Placed: _note_placed, Returned: _note_returned}
+EVENTS = {LayerCalled: _note_layer, ForeignCalled: _note_library, Placed: _note_placed, Returned: _note_returned}

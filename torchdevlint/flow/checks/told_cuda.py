@@ -11,8 +11,7 @@ import ast
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given, at_hand
 from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, record
-from torchdevlint.flow.events import FunctionCalled, LibraryCalled, UnknownCalled
-from torchdevlint.flow.run.unknown_calls import is_known
+from torchdevlint.flow.events import ForeignCalled, FunctionCalled, UnknownCalled
 from torchdevlint.flow.scope.names import argument_names
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
@@ -27,13 +26,8 @@ def _note_function(event: FunctionCalled) -> None:
     _look(event.frame, event.state, event.node)
 
 
-def _note_unknown(event: UnknownCalled) -> None:
+def _note_unknown(event: UnknownCalled | ForeignCalled) -> None:
     _look(event.frame, event.state, event.node)
-
-
-def _note_library(event: LibraryCalled) -> None:
-    if event.node.keywords and not is_known(event.name):
-        _look(event.frame, event.state, event.node)
 
 
 def _look(frame: Frame, state: State, node: ast.Call) -> None:
@@ -67,4 +61,4 @@ def sized_by(frame: Frame, state: State, node: ast.Call) -> Given | None:
     return None
 
 
-EVENTS = {FunctionCalled: _note_function, UnknownCalled: _note_unknown, LibraryCalled: _note_library}
+EVENTS = {FunctionCalled: _note_function, UnknownCalled: _note_unknown, ForeignCalled: _note_unknown}

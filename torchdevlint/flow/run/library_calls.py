@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.events import LibraryCalled
+from torchdevlint.flow.events import ForeignCalled, LibraryCalled
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import checkpoint_values, distributions, einops_calls, host_made, metrics
 from torchdevlint.flow.run.arguments import as_device
@@ -25,6 +25,7 @@ from torchdevlint.flow.run.tensor_methods import (
     tensor_operands,
     without_ndim,
 )
+from torchdevlint.flow.run.unknown_calls import is_known
 from torchdevlint.flow.run.wrapping import is_called_wrapper, wrap
 from torchdevlint.flow.scope.input_pipeline import GIVEN_AS_TRANSFORM
 from torchdevlint.flow.scope.names import is_one_of, mentions_device
@@ -65,6 +66,8 @@ _OPERATIONS: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = 
 def call_library(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """What calling the library object with the public name `name` gives."""
     frame.machine.emit(LibraryCalled(frame, state, node, name, arguments))
+    if not is_known(name):
+        frame.machine.emit(ForeignCalled(frame, state, node, name, arguments))
     note_pipeline(name, arguments)
     if name.rpartition(".")[2] in OTHER_RUNTIMES:
         return Guard(False)

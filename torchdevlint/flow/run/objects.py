@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -93,17 +93,18 @@ def _placed_by_arguments(receiver: Obj, name: str) -> Value | None:
     return None if placed == held[0] else placed
 
 
-def _evaluate(frame: Frame, methods: Iterable[ast.AST], info: ClassInfo, concrete: ClassInfo) -> None:
+def _evaluate(frame: Frame, methods: Sequence[ast.AST], info: ClassInfo, concrete: ClassInfo) -> None:
     """Run methods that write to `self`, if they have not been run, to learn what they leave there.
 
     While ``__init__`` is run nothing else has written yet, and what the others read is not there.
     """
-    active = frame.machine.active
-    if len(active) >= _MAX_ACTIVE or any(each.methods.get("__init__") in active for each in concrete.mro):
+    machine, active = frame.machine, frame.machine.active
+    if info.evaluated.issuperset(methods) or len(active) >= _MAX_ACTIVE:
         return
-    machine = frame.machine
+    if any(each.methods.get("__init__") in active for each in concrete.mro):
+        return
     for method in methods:
-        if method in info.evaluated or method in machine.active:
+        if method in info.evaluated or method in active:
             continue
         info.evaluated.add(method)
         receiver = self_of(concrete)
