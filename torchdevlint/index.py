@@ -11,6 +11,9 @@ CHECKS = {
         ),
         "METHODS": "append",
     },
+    "asked_devices": {
+        "FUNCTIONS": "torch.device",
+    },
     "asked_places": {
         "EVENTS": "FunctionCalled LayerCalled MethodCalled",
     },
