@@ -357,7 +357,8 @@ OTHER_PROGRAM = "import torch\nfrom torch import nn\n\nnn.Linear(3, 3).cuda()(to
             True,
         ),
         ('name + ".model")\n    return', 'name + ".ckpt")\n    return', True),
-        ("import torch\n", "import torch\nfrom helper import place\n", True),
+        ("import torch\n", "import torch\nfrom helper import place\n", False),
+        ("import torch\n", "import torch\nfrom helper import place\ntorch.set_default_device(place())\n", True),
     ],
     ids=[
         "all on the CPU",
@@ -365,6 +366,7 @@ OTHER_PROGRAM = "import torch\nfrom torch import nn\n\nnn.Linear(3, 3).cuda()(to
         "a model on a device",
         "nobody saves",
         "another file",
+        "it imports what chooses, for nothing",
         "it imports what chooses",
     ],
 )

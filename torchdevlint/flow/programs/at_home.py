@@ -40,6 +40,7 @@ from torchdevlint.flow.programs.moving_readers import is_moved_by_readers
 from torchdevlint.flow.programs.on_accelerators import OnAccelerators
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
+from torchdevlint.flow.programs.saved_on_cpu import is_saved_on_cpu
 from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.asserted import asserts_cuda
@@ -103,7 +104,17 @@ class Home:
     def _load_hurts_nobody(self, fact: CheckpointLoad) -> bool:
         if self._stands_alone and self._application.is_of_several and self._is_written_on_the_cpu(fact.at):
             return True
-        return not is_of_ranks(fact) and (self._is_read_at_home(fact.at) or self._machines.are_for_cuda)
+        if not is_of_ranks(fact) and (self._is_read_at_home(fact.at) or self._machines.are_for_cuda):
+            return True
+        own, load = self._leading_to.own, self._leading_to(fact.at)[0]
+        if (
+            own is None
+            or self._project is None
+            or not isinstance(load, ast.Call)
+            or not self._application.is_of_several
+        ):
+            return False
+        return is_saved_on_cpu(own, self._project, load)
 
     def _is_read_apart(self, fact: CheckpointLoad) -> bool:
         if fact.of_data or fact.brought_back:

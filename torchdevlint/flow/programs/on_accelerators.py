@@ -22,7 +22,7 @@ from torchdevlint.project.uses import Project
 _MIXING = (BatchNotMoved, LossNotMoved, MixedDevices, ReadOnHost)
 """What hurts where something is on an accelerator."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_MOST_CODE = 2500
+MOST_CODE = 2500
 """Where a program runs more functions and statements of the top level, it is not asked where its values go."""
 
 
@@ -54,11 +54,11 @@ class OnAccelerators:
         assert self._project is not None
         file = program.file(self._project.path)
         node = None if file is None else expression_of(file.tree, operand.span)
-        if file is None or node is None or len(program.scopes) > _MOST_CODE:
+        if file is None or node is None or len(program.scopes) > MOST_CODE:
             return unknown
         if id(program) not in self._placed:
             self._placed[id(program)] = PlacedValues(program)
-        return self._placed[id(program)].may_be_placed(_scope_of(file, self._project, operand.span.row), node)
+        return self._placed[id(program)].may_be_placed(scope_of(file, self._project, operand.span.row), node)
 
 
 def _placed(fact: Fact) -> Operand:
@@ -66,7 +66,7 @@ def _placed(fact: Fact) -> Operand:
     return fact.value if isinstance(fact, ReadOnHost) else fact.other  # type: ignore[attr-defined]
 
 
-def _scope_of(file: ModuleFile, project: Project, line: int) -> Scope:
+def scope_of(file: ModuleFile, project: Project, line: int) -> Scope:
     """The function of the top level, or the method, that holds a line."""
     outer = first_holding(file.tree.body, line)
     owner = outer if isinstance(outer, ast.ClassDef) else None

@@ -10,22 +10,33 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable
 
-from torchdevlint.flow.programs.definitions import PLACED, Definitions, Object, Token
+from torchdevlint.flow.programs.definitions import (
+    PLACED,
+    Calls,
+    Definitions,
+    Object,
+    Token,
+    bound_in,
+    handed_to,
+    is_decorated,
+    is_import,
+    is_of_class,
+)
 from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH
 from torchdevlint.flow.programs.placing import ON_HOST, Placing, is_of_host, is_put_on_host
 from torchdevlint.flow.programs.running import LOOKING_UP, Running
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
 from torchdevlint.project.modules import ModuleFile
-from torchdevlint.source.nodes import CHILDREN, assignments_in, below, inside, is_below, nodes_in, once_a_node
+from torchdevlint.source.nodes import CHILDREN, assignments_in, below, inside, is_below, nodes_in
 
 Place = tuple[str, int, str]
 """A name of a function (by its file and line; 0 for the top level), or an attribute of any object ("", 0)."""
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_RESULT = "return"
+_FUNCTIONS, _RESULT = (ast.FunctionDef, ast.AsyncFunctionDef), "return"
 _FILLING = frozenset("append extend add update insert put appendleft setdefault copy_ fill_ push".split())
 _OF_ITSELF = frozenset("train eval half float double bfloat16 type requires_grad_ share_memory apply compile".split())
 """Methods of a Module that give it back."""
+_OF_PARTS = ("state_dict", "parameters", "named_parameters", "buffers")
 _CALLED = ("forward", "__call__")
 _GOT_OUT = ("__getitem__", "__iter__", "__next__", "collate_fn")
 _NOTHING: frozenset[Token] = frozenset()
@@ -41,8 +52,9 @@ class PlacedValues:
         self._readers: defaultdict[Place, dict[int, None]] = defaultdict(dict)
         self._units = running.scopes
         self._left: dict[int, None] = dict.fromkeys(range(len(self._units)))
+        self.calls = Calls()
         self._unit = -1
-        self._known = Definitions(running)
+        self.known = Definitions(running)
         while self._left:
             self._unit = next(iter(self._left))
             del self._left[self._unit]
@@ -50,8 +62,16 @@ class PlacedValues:
 
     def may_be_placed(self, scope: Scope, node: ast.expr) -> bool:
         """Whether what an expression gives may be on an accelerator."""
+        return PLACED in self.tokens(scope, node)
+
+    def kept(self, name: str) -> set[Token]:
+        """What objects may keep as an attribute of a name."""
+        return self._held["", 0, name]
+
+    def tokens(self, scope: Scope, node: ast.expr) -> frozenset[Token]:
+        """What an expression may give, in the end."""
         self._unit = -1
-        return PLACED in self._value(scope, node)
+        return self._value(scope, node)
 
     def _get(self, place: Place) -> set[Token]:
         if self._unit >= 0:
@@ -68,7 +88,7 @@ class PlacedValues:
     def _moved(self, tokens: Iterable[Token]) -> None:
         """An object is moved, with all that its class builds; but data that others read item by item is not."""
         for each in tokens:
-            if isinstance(each, Object) and not self._known.methods_of([each], "__getitem__"):
+            if isinstance(each, Object) and not self.known.methods_of([each], "__getitem__"):
                 self._put((*each.of, PLACED), [PLACED])
 
     def _is_moved(self, tokens: Iterable[Token]) -> bool:
@@ -96,16 +116,16 @@ class PlacedValues:
         assert scope.owner is not None
         owner = Object((scope.file.path, scope.owner.lineno))
         names = positional_names(node)  # type: ignore[arg-type]
-        if names and not _is_decorated(node, "staticmethod"):
+        if names and not is_decorated(node, "staticmethod"):
             self._put(
-                (scope.file.path, node.lineno, names[0]), [owner.of if _is_decorated(node, "classmethod") else owner]
+                (scope.file.path, node.lineno, names[0]), [owner.of if is_decorated(node, "classmethod") else owner]
             )
         bases = (dotted_path(each) or "" for each in scope.owner.bases)
         if any(self._placing.is_of_library(scope.file.tree, each) for each in bases):
             self._moved([owner])
         if not self._is_moved([owner]):
             return
-        self._moved(map(Object, self._known.bases.get(owner.of, ())))
+        self._moved(map(Object, self.known.bases.get(owner.of, ())))
         if node.name in CALLED_BY_TORCH:  # type: ignore[attr-defined]
             for name in names[1:]:
                 self._put((scope.file.path, node.lineno, name), [PLACED])
@@ -150,7 +170,7 @@ class PlacedValues:
             self._put(("", 0, target.attr), tokens)
 
     def _place_of(self, scope: Scope, name: str) -> Place:
-        is_local = scope.function is not None and name in _bound_in(scope.function)
+        is_local = scope.function is not None and name in bound_in(scope.function)
         return scope.file.path, scope.function.lineno if is_local and scope.function else 0, name
 
     def _value(self, scope: Scope, node: ast.AST) -> frozenset[Token]:
@@ -183,6 +203,8 @@ class PlacedValues:
         """What a name of the top level stands for, in this file or in the one that it is imported from."""
         found: set[Token] = set()
         for home, each in self._running.bound(file, path):
+            if isinstance(each, ast.ClassDef) and is_of_class(each, path):
+                continue
             if isinstance(each, (*_FUNCTIONS, ast.ClassDef)):
                 found.add((home.path, each.lineno))
             else:
@@ -193,11 +215,11 @@ class PlacedValues:
         if node.attr in ON_HOST:
             return _NOTHING
         path = dotted_path(node)
-        of_module = self._bound(scope.file, path) if path and _is_import(scope.file, path) else None
+        of_module = self._bound(scope.file, path) if path and is_import(scope.file, path) else None
         if of_module:
             return frozenset(of_module)
         base = self._value(scope, node.value)
-        found = self._known.methods_of(base, node.attr)
+        found = self.known.methods_of(base, node.attr)
         kept = self._get(("", 0, node.attr))
         left = base if node.attr == "module" else [each for each in base if not isinstance(each, Object)]
         is_placed = PLACED in base or self._is_moved(base)
@@ -208,7 +230,7 @@ class PlacedValues:
         found = set(tokens)
         for each in list(found):
             if isinstance(each, Object):
-                methods = (method for name in _GOT_OUT for method in self._known.methods_of([each], name))
+                methods = (method for name in _GOT_OUT for method in self.known.methods_of([each], name))
                 found.update(token for method in methods for token in self._get((*method, _RESULT)))
         return found
 
@@ -217,6 +239,8 @@ class PlacedValues:
         named = {each.arg: self._value(scope, each.value) for each in call.keywords}
         together: set[Token] = set().union(*given, *named.values())
         function = call.func
+        if isinstance(function, ast.Call):
+            self._drop(scope, function)  # ``net.to(device)(x)`` moves in place
         receiver = self._value(scope, function.value) if isinstance(function, ast.Attribute) else _NOTHING
         if self._placing.may_move(scope, call):
             self._moved(receiver)
@@ -224,12 +248,14 @@ class PlacedValues:
         last, path = last_name(function), dotted_path(function) or ""
         if (last in ON_HOST and isinstance(function, ast.Attribute)) or is_put_on_host(call):
             return frozenset(receiver - {PLACED})
+        if last in _OF_PARTS and isinstance(function, ast.Attribute) and not self.known.methods_of(receiver, last):
+            return receiver | ({PLACED} if self._is_moved(receiver) else _NOTHING)
         if is_of_host(path, call):
             return _NOTHING
         if path in LOOKING_UP:
             return frozenset({*self._running.looked_up, *together})
         if path == "super" and scope.owner is not None:
-            return frozenset(map(Object, self._known.bases.get((scope.file.path, scope.owner.lineno), ())))
+            return frozenset(map(Object, self.known.bases.get((scope.file.path, scope.owner.lineno), ())))
         callee = self._value(scope, function)
         known = [each for each in callee if each != PLACED]
         results = self._hand_over(scope, call, known, given, named)
@@ -266,26 +292,26 @@ class PlacedValues:
         is_known = False
         for each in callee:
             if isinstance(each, Object):
-                methods = [method for name in _CALLED for method in self._known.methods_of([each], name)]
+                methods = [method for name in _CALLED for method in self.known.methods_of([each], name)]
                 is_known = is_known or bool(methods)
                 results.update([PLACED] if self._is_moved([each]) else ())
                 for method in methods:
                     results |= self._call(method, given, named, is_bound=True)
-            elif each in self._known.bases:
+            elif each in self.known.bases:
                 is_known = True
                 results.add(Object(each))
-                for method in self._known.methods_of([each], "__init__"):
+                for method in self.known.methods_of([each], "__init__"):
                     self._call(method, given, named, is_bound=True)
-            elif each in self._known.scope_of:
+            elif each in self.known.scope_of:
                 is_known = True
-                is_bound = self._known.is_method(each) and not self._is_of_class(scope, call.func)
+                is_bound = self.known.is_method(each) and not self._is_of_class(scope, call.func)
                 results |= self._call(each, given, named, is_bound=is_bound)
         return results if is_known else None
 
     def _is_of_class(self, scope: Scope, called: ast.expr) -> bool:
         """Whether a method is read of its class: ``Net.forward(net, x)``."""
         return isinstance(called, ast.Attribute) and any(
-            each in self._known.bases for each in self._value(scope, called.value)
+            each in self.known.bases for each in self._value(scope, called.value)
         )
 
     def _call(
@@ -296,23 +322,15 @@ class PlacedValues:
         *,
         is_bound: bool,
     ) -> set[Token]:
-        if function not in self._known.scope_of:
+        if function not in self.known.scope_of:
             return set()
-        scope, node = self._known.scope_of[function]
+        scope, node = self.known.scope_of[function]
         assert isinstance(node, _FUNCTIONS)
+        if self._unit >= 0:
+            self.calls.add(self._units[self._unit][0], function)
         home = scope.file.path, 0 if scope.function is None else scope.function.lineno
-        places = positional_names(node)[is_bound and not _is_decorated(node, "staticmethod") :]
-        rest = [each.arg for each in (node.args.vararg, node.args.kwarg) if each is not None]
-        stars: set[Token] = set(named.get(None, ()))
-        for index, tokens in enumerate(given):
-            for name in places[index : index + 1] or rest:
-                self._put((*home, name), tokens)
-        for key, tokens in named.items():
-            for name in [key] if key in (*places, *(each.arg for each in node.args.kwonlyargs)) else rest:
-                self._put((*home, str(name)), tokens)
-        if stars or len(given) > len(places):
-            for name in places:
-                self._put((*home, name), stars)
+        for name, tokens in handed_to(node, given, named, is_bound=is_bound):
+            self._put((*home, name), tokens)
         return set(self._get((*function, _RESULT)))
 
     def _call_back(self, together: set[Token]) -> None:
@@ -320,30 +338,12 @@ class PlacedValues:
         if PLACED not in together:
             return
         for each in together:
-            methods: list[Token] = [each] if each in self._known.scope_of else []
+            methods: list[Token] = [each] if each in self.known.scope_of else []
             methods += [
-                found for name in _CALLED if isinstance(each, Object) for found in self._known.methods_of([each], name)
+                found for name in _CALLED if isinstance(each, Object) for found in self.known.methods_of([each], name)
             ]
             for method in methods:
-                scope, node = self._known.scope_of.get(method, (None, None))  # type: ignore[arg-type]
+                scope, node = self.known.scope_of.get(method, (None, None))  # type: ignore[arg-type]
                 if scope is not None and isinstance(node, _FUNCTIONS):
-                    for name in positional_names(node)[self._known.is_method(method) :]:
+                    for name in positional_names(node)[self.known.is_method(method) :]:
                         self._put(self._place_of(scope, name), [PLACED])
-
-
-def _is_decorated(node: ast.AST, name: str) -> bool:
-    return any(last_name(each) == name for each in getattr(node, "decorator_list", ()))
-
-
-@once_a_node
-def _bound_in(function: ast.AST) -> frozenset[str]:
-    """The names that a function binds, with its arguments and those of what is in it; not what is global."""
-    names = {each.id for each in nodes_in(function, ast.Name) if not isinstance(each.ctx, ast.Load)}
-    names.update(each.arg for each in nodes_in(function, ast.arg))
-    names.update(each.name for each in nodes_in(function, ast.FunctionDef))
-    return frozenset(names.difference(name for each in nodes_in(function, ast.Global) for name in each.names))
-
-
-def _is_import(file: ModuleFile, path: str) -> bool:
-    statements = file.bindings.get(path.partition(".")[0], ())
-    return any(isinstance(part, (ast.Import, ast.ImportFrom)) for each in statements for part in inside(each))

@@ -1,0 +1,150 @@
+"""A load whose files all programs of the project write from the CPU reads nothing else: advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import ASKING, found, inside
+
+__all__ = ["inside"]
+
+STORE = """import torch
+
+class Modes:
+    def __init__(self, device):
+        self.device = device
+        self.net, self.rank, self.steps = torch.nn.Linear(4, 4), 4, []
+
+    def fit(self, x):
+        self.steps.append(len(x))
+
+    def save(self, path):
+        torch.save({"net": self.net.state_dict(), "rank": self.rank, "steps": self.steps}, path)
+
+    def load(self, path):
+        held = torch.load(path)
+        self.net.load_state_dict(held["net"])
+        self.net.to(self.device)
+"""
+FIT = """import sys
+import torch
+from store import Modes
+
+def main():
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    modes = Modes(device)
+    modes.fit(torch.ones(4, 4))
+    modes.save(sys.argv[1])
+
+if __name__ == "__main__":
+    main()
+"""
+SHOW = """import sys
+import torch
+from store import Modes
+
+def main():
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    modes = Modes(device)
+    modes.load(sys.argv[1])
+    net = torch.nn.Linear(4, 4)
+    net.load_state_dict(torch.load("state.pt")["state"])
+    print(net.to(device), modes.rank)
+
+if __name__ == "__main__":
+    main()
+"""
+TRAIN = """import torch
+from helper import place
+
+def main(loader):
+    net = torch.nn.Linear(4, 4)
+    other = torch.nn.Linear(4, 4).to(place())
+    for epoch, x in enumerate(loader):
+        loss = net(x).sum()
+        torch.save({"epoch": epoch, "loss": loss.item(), "state": net.state_dict()}, "state.pt")
+        torch.save(other.state_dict(), "other.pt")
+
+if __name__ == "__main__":
+    main(torch.utils.data.DataLoader(range(8)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "expected"),
+    [
+        pytest.param("", "", "", [], id="never moved"),
+        pytest.param("store", "self.steps.append(", "self.net.cuda()(", ["store.py:TDL201"], id="moved in use"),
+        pytest.param("store", "append(len(x))", "append(x.to(self.device))", ["store.py:TDL201"], id="in a list"),
+        pytest.param("store", "4, []", "torch.ones(4, device=self.device), []", ["store.py:TDL201"], id="in one entry"),
+        pytest.param("train", "net = torch.nn.Linear(4, 4)", "net = torch.nn.Linear(4, 4).cuda()", ["show.py:TDL201"],
+                     id="moved by name"),
+        pytest.param("train", '"other.pt"', "place()", ["show.py:TDL201"], id="whatever is called so"),
+        pytest.param("train", "    for epoch", "    net.to(place())\n    for epoch", ["show.py:TDL201"], id="moved"),
+        pytest.param("train", "    main(", "    print(", ["show.py:TDL201"], id="no program comes there"),
+    ],
+)  # fmt: skip
+def test_what_programs_save(tmp_path: Path, file: str, old: str, new: str, expected: list[str]) -> None:
+    texts = {"helper": ASKING, "store": STORE, "fit": FIT, "show": SHOW, "train": TRAIN}
+    if file:
+        assert old in texts[file]
+        texts[file] = texts[file].replace(old, new)
+    assert [each for each in found(application(tmp_path, **texts)) if "TDL201" in each] == expected
+
+
+PARTS = """import sys
+import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+
+class Files:
+    @staticmethod
+    def save(net, path):
+        torch.save(net.state_dict(), path)
+
+    @staticmethod
+    def load(path):
+        return torch.load(path)
+
+class Pair(torch.nn.Module):
+    def __init__(self, encoder):
+        super().__init__()
+        self.encoder = encoder
+
+if __name__ == "__main__":
+    net = Pair(torch.nn.Linear(4, 4))
+    if sys.argv[1]:
+        net.load_state_dict(Files.load(sys.argv[1]))
+    print(net.to(device) if sys.argv[2] else net)
+"""
+WRITING = """import sys
+import torch
+from parts import Files, Pair
+
+if __name__ == "__main__":
+    net = Pair(torch.nn.Linear(4, 4))
+    Files.save(net, sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "is_found"),
+    [
+        pytest.param("", "", "", False, id="no part is moved"),
+        pytest.param("parts", "self.encoder = encoder", "self.encoder = encoder.to(device)", True, id="a part is"),
+        pytest.param("writing", "Files.save(net", "Files.save(net.cuda()", True, id="it is moved where it is given"),
+        pytest.param("writing", "    Files.save", "    net.encoder.cuda()\n    Files.save", True, id="in place"),
+        pytest.param("writing", "Files.save(net,", "torch.set_default_device('cuda') or Files.save(net,", True,
+                     id="another default"),
+    ],
+)  # fmt: skip
+def test_parts_of_what_programs_save(tmp_path: Path, file: str, old: str, new: str, is_found: bool) -> None:
+    """A class without objects saves, for whoever calls it by its name."""
+    texts = {"helper": ASKING, "parts": PARTS, "writing": WRITING}
+    if file:
+        assert old in texts[file]
+        texts[file] = texts[file].replace(old, new)
+    assert ("parts.py:TDL201" in found(application(tmp_path, **texts))) is is_found
