@@ -218,7 +218,7 @@ CHECKS = {
         "EVENTS": "LayerCalled",
     },
     "told_cuda": {
-        "EVENTS": "ForeignCalled FunctionCalled UnknownCalled",
+        "EVENTS": "ForeignCalled FunctionCalled Operated UnknownCalled",
     },
     "told_from_outside": {
         "EVENTS": "Met",

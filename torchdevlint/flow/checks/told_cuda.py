@@ -7,17 +7,21 @@ puts on a device that it knows.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given, at_hand
-from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, record
-from torchdevlint.flow.events import ForeignCalled, FunctionCalled, UnknownCalled
+from torchdevlint.flow.checks.given_operands import by_operand
+from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, literal_place, record
+from torchdevlint.flow.events import ForeignCalled, FunctionCalled, Operated, UnknownCalled
 from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Tensor
+from torchdevlint.flow.state.values import Tensor, Unknown
 from torchdevlint.flow.vouch.devices import remember
+from torchdevlint.flow.vouch.elsewhere import stands_here
 from torchdevlint.source.nodes import inside
 
 
@@ -42,6 +46,31 @@ def _look(frame: Frame, state: State, node: ast.Call) -> None:
         record(frame, state, node, text, found)
 
 
+def _note_operands(event: Operated) -> None:
+    """``x * torch.rand(x.shape, device="cuda")`` of an argument: what has a shape and meets a tensor is one."""
+    frame, operands = event.frame, event.operands
+    if frame.function is None or frame.depth or frame.machine.in_child or len(operands) < 2:
+        return
+    unknown = {at.id: (at, value) for at, value in operands if isinstance(at, ast.Name) and isinstance(value, Unknown)}
+    asked = unknown.keys() & argument_names(frame.function)
+    placed = ((at, literal_place(frame, value)) for at, value in operands if isinstance(value, Tensor) and asked)
+    for put, place in placed:
+        name = next((each.id for each in _sizes_told(place) if each.id in asked), None)
+        if name is None or place is None or not stands_here(frame, place, unknown[name][0]):
+            continue
+        found = by_operand(frame, (place, put), unknown[name], f"{name}.device")
+        if found is not None:
+            record(frame, event.state, place, cuda_in_words(place), found)
+
+
+def _sizes_told(call: ast.AST | None) -> Iterator[ast.Name]:
+    """`x` in ``f(x.shape[0], n=x.size(1))``."""
+    given = [*call.args, *(each.value for each in call.keywords)] if isinstance(call, ast.Call) else []
+    for each in (part for argument in given for part in inside(argument)):
+        if isinstance(each, ast.Attribute) and each.attr in ("shape", "size") and isinstance(each.value, ast.Name):
+            yield each.value
+
+
 def _named(keyword: ast.keyword) -> str | None:
     """``"cuda"``, as it is written."""
     value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
@@ -50,15 +79,18 @@ def _named(keyword: ast.keyword) -> str | None:
 
 def sized_by(frame: Frame, state: State, node: ast.Call) -> Given | None:
     """The argument of the caller whose size is told: ``make(images.shape[0], device="cuda")``."""
-    given = [*node.args, *(each.value for each in node.keywords)]
-    for each in (part for argument in given for part in inside(argument)):
-        holder = each.value if isinstance(each, ast.Attribute) and each.attr in ("shape", "size") else None
-        if not isinstance(holder, ast.Name) or holder.id not in argument_names(frame.function):  # type: ignore[arg-type]
+    for each in _sizes_told(node):
+        if each.id not in argument_names(frame.function):  # type: ignore[arg-type]
             continue
-        value = state.env.get(holder.id)
+        value = state.env.get(each.id)
         if isinstance(value, Tensor) and value.device.origin in (Origin.ARGUMENT, Origin.MODEL):
-            return Given(f"{holder.id}.device", f"`{holder.id}` says how large it is", each)
+            return Given(f"{each.id}.device", f"`{each.id}` says how large it is", each)
     return None
 
 
-EVENTS = {FunctionCalled: _note_function, UnknownCalled: _note_unknown, ForeignCalled: _note_unknown}
+EVENTS = {
+    FunctionCalled: _note_function,
+    UnknownCalled: _note_unknown,
+    ForeignCalled: _note_unknown,
+    Operated: _note_operands,
+}
