@@ -73,6 +73,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.facts.common import BUILT, Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.model import Applicability, Fix, Report, Severity, Span
 from torchdevlint.rules.edits import added_after, fix, replaced
 from torchdevlint.rules.mixed import Cause, cause_of, creation_report, is_marker
@@ -146,7 +147,7 @@ def check(fact: MixedDevices) -> Iterator[Report]:
 def _fix(first: Creation) -> Fix | None:
     statement, at = first.kept_by or ("", first.span)
     head = re.match(rf"self\.{first.attribute}[ \t]*=[ \t]*", statement)
-    if head is None:
+    if head is None or first.attribute in torch_api.MODULE_ATTRIBUTES:  # as a buffer it would be refused
         return None
     start = Span(at.row, at.column, at.row, at.column + head.end(), at.file)
     return fix(

@@ -58,4 +58,3 @@ def _with_chosen_gpu(function: ast.AST) -> tuple[ast.With, ...]:
     """``with torch.cuda.device_of(x):``, ``with torch.cuda.device(x.device):``."""
     found = nodes_in(function, ast.With)
     return tuple(each for each in found if any("cuda.device" in ast.unparse(item) for item in each.items))
-

@@ -52,7 +52,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Origin, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import is_built_by_init
 from torchdevlint.flow.state.others import is_elsewhere, owner_of
@@ -320,7 +320,8 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
         frame.machine.emit(Constructed(frame, state, node, init, arguments))
     if init is not None and given is not None:
         made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())), given=given_to(init, *given))
-        init = replace(init, receiver=made)
+        # as where `__init__` is looked at alone: what it makes of its own is where the Module was built
+        init = replace(init, receiver=replace(made, device=MODEL) if info.is_module else made)
     if init is not None and given is not None and not is_elsewhere(init):
         run_function(frame, state, node, init, *given)
     else:
