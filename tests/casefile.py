@@ -184,14 +184,14 @@ def _case(file: str, rule: str, lines: list[str], start: int, end: int) -> Case:
         index += 1
     if "code" not in blocks or not prose:
         raise fail(start, "a case needs a sentence that says why, and a python block")
-    want, gaps = _marks(blocks["code"], "want"), _marks(blocks["code"], "gap")
+    want, gaps = marks(blocks["code"], "want"), marks(blocks["code"], "gap")
     if bool(gap) != bool(gaps):
         raise fail(start, "`gap:` and lines marked `# gap: CODE` come together")
     if run and "def main(device" not in blocks["code"]:
         raise fail(start, "a case that runs defines main(device)")
     return Case(
         file, start + 1, rule, lines[start][3:].strip(), " ".join(prose), blocks["code"], want, gaps, gap,
-        blocks.get("fixed"), run, _marks(blocks["code"], "also"),
+        blocks.get("fixed"), run, marks(blocks["code"], "also"),
     )  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def _run(text: str) -> Run | None:
     return Run(symptom, "" if symptom == "ok" else match[symptom], bool(match["anywhere"]), 2 if match["two"] else 1)
 
 
-def _marks(code: str, kind: str) -> frozenset[Finding]:
+def marks(code: str, kind: str) -> frozenset[Finding]:
     return frozenset(
         (row, name.strip())
         for row, line in enumerate(code.split("\n"), start=1)

@@ -1,0 +1,1 @@
+"""What ``scripts/metamorphic.py`` is made of."""
