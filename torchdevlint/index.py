@@ -161,6 +161,9 @@ CHECKS = {
     "left_on": {
         "EVENTS": "FunctionCalled",
     },
+    "lone_literals": {
+        "EVENTS": "Placed",
+    },
     "lost_moves": {
         "SETTLE": "every",
     },

@@ -156,15 +156,18 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     literals = {
         fact.at
         for fact in held
-        if isinstance(fact, IgnoresGivenDevice) and not any(_within(fact.at, each) for each in lost)
+        if isinstance(fact, IgnoresGivenDevice)
+        and fact.kind != "lone"
+        and not any(_within(fact.at, each) for each in lost)
     }
+    shown = literals | {fact.literal for fact in held if isinstance(fact, MixedDevices) and fact.literal is not None}
     meeting = {(fact.scope.rpartition(".")[0], _whole(fact.stayed)) for fact in held if isinstance(fact, MixedDevices)}
     batches = {fact.at for fact in held if isinstance(fact, BatchNotMoved)}
     loaders = {fact.loader_at for fact in held if isinstance(fact, AcceleratorInWorker)}
     return [
         fact
         for fact in held
-        if not _is_explained(fact, batches, literals)
+        if not (_is_shown(fact, shown, lost) if _is_lone(fact) else _is_explained(fact, batches, literals))
         and not (isinstance(fact, DeviceNotForwarded) and (fact.at in loads or _left(fact) in meeting))
         and not (isinstance(fact, DeviceNotForwarded) and fact.kind == "unread" and fact.at in mixed)
         and not (isinstance(fact, CheckpointLoad) and fact.published and fact.at in forgotten)
@@ -190,6 +193,15 @@ def _is_explained(fact: Fact, batches: set[Span], literals: set[Span]) -> bool:
     if not isinstance(fact, MixedDevices):
         return False
     return fact.at in batches or (fact.literal in literals and not _is_made_beside(fact))
+
+
+def _is_lone(fact: Fact) -> bool:
+    return isinstance(fact, IgnoresGivenDevice) and fact.kind == "lone"
+
+
+def _is_shown(fact: Fact, shown: set[Span], lost: list[Span]) -> bool:
+    """Whether something at hand says of a literal, or a move that is lost, what the rest of its file does."""
+    return fact.at in shown or any(_within(fact.at, each) for each in lost)
 
 
 def _is_made_beside(fact: MixedDevices) -> bool:

@@ -2,8 +2,8 @@
 
 ## What it does
 Finds `.cuda()`, `.to("cuda")`, `device="cuda"`, `torch.cuda.FloatTensor` and their forms with a fixed number, where
-something in reach says which device is meant: a `device` parameter or name, `self.device`, also of the base (a
-LightningModule), `args.device`, an argument whose class has a `device`, an `Accelerator`, a device chosen by
+something in reach says which device is meant: a `device` parameter or name, `self.device`, also of the base,
+`args.device`, an argument whose class has a `device`, an `Accelerator`, a device chosen by
 `torch.cuda.is_available()`, a tensor whose `is_cuda` was asked, or that came from an accelerator and goes back there, a
 model that the object was given, or a tensor argument or layer that the result is combined with. Likewise a call that
 leaves `device="cuda"` or `use_cuda=True` as it is, a move that ignores the flag which decides the others, and a
@@ -11,7 +11,7 @@ leaves `device="cuda"` or `use_cuda=True` as it is, a move that ignores the flag
 
 Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a device told from outside, a
 `device="cuda"` that is handed on, and what is made for an argument: with its dtype, as large as it and returned, or in
-one kernel with it.
+one kernel with it; and one alone among followed devices.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere
@@ -139,7 +139,7 @@ def _edit(fact: IgnoresGivenDevice) -> Edit | None:
         return argument_added(fact.call, fact.at, f"{fact.text.partition('=')[0]}={fact.given}")
     if fact.kind == "stream":
         return argument_added(fact.call, fact.at, fact.given)
-    if fact.kind in ("flag", "switch", *_MET_ELSEWHERE):
+    if fact.kind in ("flag", "switch", "lone", *_MET_ELSEWHERE):
         return None
     if fact.text == ".cuda()":
         asynchronous = ", non_blocking=True" if _is_asynchronous(fact) else ""
@@ -161,6 +161,8 @@ def _message(fact: IgnoresGivenDevice) -> str:
     if fact.kind in ("default", "switch"):
         return f"the call leaves {code(fact.text)} as it is, but {code(fact.given)} says which device it has to be"
     which = "first" if "cuda:0" in fact.text else "current"
+    if fact.kind == "lone":
+        return f"{code(fact.text)} means the {which} GPU, in a file that follows devices, such as {code(fact.given)}"
     if fact.kind in _MET_ELSEWHERE:
         used = "uses it with" if fact.kind == "passed" else "is used with"
         return f"{code(fact.text)} means the {which} GPU, but {code(fact.given)} {used} what may be on another device"
@@ -172,6 +174,8 @@ def _help(fact: IgnoresGivenDevice) -> str:
         return f"put it under {edit(f'if {fact.given}:')} too, or give both a device that is chosen once"
     if fact.kind == "buffer":
         return "register it as a buffer or a parameter, which moves with the module"
+    if fact.kind == "lone":
+        return "give it the device of what it is used with, or a device that is given here"
     if fact.kind in _MET_ELSEWHERE:
         return "make it on a device that is given here, or move it there, to the device of what it is used with"
     if fact.kind == "default":

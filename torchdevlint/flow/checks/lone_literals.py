@@ -1,0 +1,107 @@
+"""A literal CUDA device in a file that follows devices everywhere else (TDL012).
+
+A file that makes and moves its tensors to a device that it is told, or to that of another tensor, in ten places, is
+written for any device. The one ``device="cuda"`` among them was forgotten, whatever that tensor meets.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from torchdevlint.flow.checks import hardcoded
+from torchdevlint.flow.checks.for_cuda import is_for_cuda
+from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for
+from torchdevlint.flow.events import Placed
+from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
+from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
+from torchdevlint.flow.scope.names import last_name, mentions_cuda, mentions_device
+from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda
+from torchdevlint.flow.state.devices import Origin
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+_MOST = 2
+"""Where more places name CUDA, that is meant, or not one oversight."""
+_FOR_EACH = 8
+"""So many places follow a device for each one that names CUDA."""
+_FOR_CUDA_ALONE = frozenset({"triton", "cupy", "numba", "pycuda", "CUDAGraph", "GradScaler"})
+_OF_MEASURING = regex(r"bench|profil|test|main|demo|memory|warm|graph|stream|kernel|gpu")
+"""Names of functions that may be for a GPU alone."""
+
+
+class _Places(NamedTuple):
+    followed: list[ast.expr]
+    literals: int
+
+
+def _note_placed(event: Placed) -> None:
+    frame, state, node = event.frame, event.state, event.node
+    if event.device.origin is not Origin.LITERAL or event.device.name != "cuda" or not isinstance(node, ast.Call):
+        return
+    text = names_cuda(node)
+    if text is None or frame.machine.in_child or not frame.machine.imports_torch or is_guarded(state):
+        return
+    if is_what_it_is_for(frame) or is_for_cuda(frame) or not _is_for_any_device(frame, node):
+        return
+    machine, beside = frame.machine, _places(frame.machine.tree).followed[0]
+    machine.explain(*hardcoded.keys_of(node))
+    machine.record(
+        ("lone literal", node),
+        lambda: IgnoresGivenDevice(
+            machine.span_of(node),
+            text,
+            machine.text_of(beside),
+            "so does the rest of this file",
+            machine.span_of(beside),
+            "lone",
+            machine.text_of(node),
+            scope=frame.scope,
+        ),
+        state,
+    )
+
+
+def _is_for_any_device(frame: Frame, node: ast.Call) -> bool:
+    """Whether the call stands in a function of a file that follows devices, and that is about no GPU by its name."""
+    function, machine = frame.function, frame.machine
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or _OF_MEASURING.search(function.name.lower()):
+        return False
+    if machine.words & _FOR_CUDA_ALONE or sets_current_gpu(function, node.lineno):
+        return False
+    if _stands_under_question(function, node):
+        return False
+    places = _places(machine.tree)
+    return 0 < places.literals <= _MOST and len(places.followed) >= _FOR_EACH * places.literals
+
+
+def _stands_under_question(function: ast.AST, node: ast.Call) -> bool:
+    """Whether a test around it speaks of CUDA or of devices."""
+    tests: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
+    around = [each.test for each in tests if each.lineno <= node.lineno <= (each.end_lineno or 0)]
+    read = [part for test in around for part in (*nodes_in(test, ast.Name), *nodes_in(test, ast.Attribute))]
+    return any(mentions_cuda(last_name(each)) or mentions_device(last_name(each)) for each in read)
+
+
+@once_a_node
+def _places(tree: ast.Module) -> _Places:
+    """The devices that calls of a file are given, and how many name CUDA themselves."""
+    followed: list[ast.expr] = []
+    literals = 0
+    for call in nodes_in(tree, ast.Call):
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        named = any(each.arg == "device" for each in call.keywords)
+        if names_cuda(call) is not None or method == "cuda":
+            literals += 1
+        elif method == "to" or named:
+            followed += filter(_is_device, device_arguments(call))
+    return _Places(followed, literals)
+
+
+def _is_device(node: ast.expr) -> bool:
+    """``device``, ``self.device``, ``x.device``."""
+    return isinstance(node, (ast.Name, ast.Attribute)) and mentions_device(last_name(node))
+
+
+EVENTS = {Placed: _note_placed}
