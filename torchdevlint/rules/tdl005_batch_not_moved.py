@@ -6,7 +6,8 @@ were collated, while the model or the other part of the batch was moved. The cla
 and forgets `y`. A loop over something of unknown kind, such as what a function gives, counts as a loader if it unpacks
 what it gets and moves a part of that, by itself or in the call that takes it; so does an argument named like data, of
 which a function that nothing in the file calls moves a part. A model of unknown kind is taken to be where its inputs
-were moved, in another method of its class too: training moves them, and testing forgets it. What a tokenizer or
+were moved, in another method of its class too: training moves them, and testing forgets it; so is one whose place a
+method asks for, to send inputs there. What a tokenizer or
 processor of transformers gives with `return_tensors="pt"` is such a batch as well, until its `to`, which works in
 place, or its entries are moved; a model that `from_pretrained` reads is on the CPU until it is moved, unless it is
 told a `device_map`.

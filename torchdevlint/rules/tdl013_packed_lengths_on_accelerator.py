@@ -44,8 +44,8 @@ where it is on the CPU already. The accelerator is waited for in each call, so t
 are better never moved.
 
 ## What it cannot see
-Inputs of `forward` that are called lengths: a caller may keep them on the CPU, and should. The same holds for arguments
-of functions, whose device is the caller's.
+Inputs of `forward` that are called lengths: a caller may keep them on the CPU, and should, unless another operation of
+the function takes them beside an input. The same holds for arguments of functions, whose device is the caller's.
 
 ## References
 - [torch.nn.utils.rnn.pack_padded_sequence](https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pack_padded_sequence.html):
