@@ -947,7 +947,7 @@ def test_classes_that_a_test_has_for_itself(tmp_path: Path, old: str, new: str, 
     text = LOCAL.replace(old, new) if old else LOCAL
     if "(device)" in new:
         text = text.replace('    device = torch.device("cpu")\n', "")
-    root = application(tmp_path, test_shift=text)
+    root = application(tmp_path, test_shift=f"import os\n\nDEVICE = os.environ['PLACE']\n\n{text}")
     assert ("test_shift.py:TDL003" in found(root)) == is_found
 
 
@@ -959,7 +959,7 @@ NOTHING_CHOSEN = "import torch\n\nprint(torch.ones(3).sum())\n\nif __name__ == '
     ("old", "new"),
     [
         ("(x):", "(x, device):"),
-        ("x - ", "x.to(args.device) - "),
+        ("x - ", "x.to(spread.args.device) - "),
         ("import torch\n", "import torch\n\nplace = 'cuda' if torch.cuda.is_available() else 'cpu'\n"),
     ],
     ids=["a parameter", "an option", "a choice"],

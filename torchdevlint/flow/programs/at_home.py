@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.checks.written_before import is_written_in
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.facts.common import Creation, Fact
-from torchdevlint.flow.facts.devices import DeviceNumber, MaybeCpuDevice
+from torchdevlint.flow.facts.devices import DeviceNumber, InvalidDevice, MaybeCpuDevice
 from torchdevlint.flow.facts.modules import LossNotMoved
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
@@ -37,6 +37,7 @@ from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_before import is_moved_before
 from torchdevlint.flow.programs.moved_results import is_moved_next, is_moved_where_called, is_never_read_again
 from torchdevlint.flow.programs.moving_readers import is_moved_by_readers
+from torchdevlint.flow.programs.never_finished import is_never_finished
 from torchdevlint.flow.programs.on_accelerators import OnAccelerators
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
@@ -75,7 +76,7 @@ class Home:
         if fact.at.file or self._project is None:
             return fact
         nobody_comes = self._is_left_over or self._is_of_test(fact.at) or has_part_in(fact, self._is_dead)
-        at_home = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at)
+        at_home = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at) or self._never_ends(fact)
         return replace(fact, at_home=True) if at_home else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
@@ -223,6 +224,18 @@ class Home:
     def _ending(self) -> Ways:
         assert self._project is not None
         return ends_in_error(self._project)
+
+    def _never_ends(self, fact: Fact) -> bool:
+        """Whether the function around a place ends in another error than this one, whoever calls it.
+
+        A file that has nothing to do with others may be a piece of a program, which binds its names.
+        """
+        own = self._leading_to.own
+        if own is None or self._project is None or isinstance(fact, InvalidDevice):
+            return False
+        if not self._application.is_among_others:
+            return False
+        return is_never_finished(own, self._project, fact.at.row)
 
     def _is_read_at_home(self, at: Span) -> bool:
         """Whether each program that comes to a load needs CUDA for it, or has written the file before.
