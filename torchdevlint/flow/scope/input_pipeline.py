@@ -36,7 +36,7 @@ def functions_in(tree: ast.Module) -> frozenset[ast.AST]:
     """The functions and methods of a file that loaders call, and those that these call in turn.
 
     They are collate functions and what is given as one, methods of data sets, samplers and collators, and transforms
-    that are given to a data set, or listed where lists are composed.
+    that are given to a data set, or listed where lists are composed. What is defined in one of them is one as well.
     """
     known = dict(_functions(tree))
     found: set[_Place] = set()
@@ -44,7 +44,16 @@ def functions_in(tree: ast.Module) -> frozenset[ast.AST]:
     while level:
         found |= level
         level = {each for place in level for each in _called(known[place], place[0])} & known.keys() - found
-    return frozenset(known[place] for place in found)
+    functions = {known[place] for place in found}.union(_given_inside(tree))
+    return frozenset({*functions, *(inner for each in functions for inner in nodes_in(each, ast.FunctionDef))})
+
+
+def _given_inside(tree: ast.Module) -> Iterator[Function]:
+    """The functions that another function defines, and gives to a loader."""
+    for around in nodes_in(tree, ast.FunctionDef):
+        given = _given_in(around)
+        if given:
+            yield from (each for each in around.body if isinstance(each, Function) and each.name in given)
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[_Place, Function]]:
@@ -60,15 +69,16 @@ def _functions(tree: ast.Module) -> Iterator[tuple[_Place, Function]]:
 def _starts(tree: ast.Module, known: dict[_Place, Function]) -> Iterator[_Place]:
     classes = {each.name for each in nodes_in(tree, ast.ClassDef) if _feeds(each) or _transforms(tree, each)}
     classes.update(_listed(tree))
-    given = {
-        (dotted_path(keyword.value) or "").rpartition(".")[2]
-        for call in nodes_in(tree, ast.Call)
-        for keyword in call.keywords
-        if keyword.arg in _GIVEN_AS
-    }
+    given = _given_in(tree)
     for owner, name in known:
         if name != "forward" and (owner in classes or name in given or _FUNCTIONS.search(name)):
             yield owner, name
+
+
+def _given_in(node: ast.AST) -> frozenset[str]:
+    """The last names of what is given to loaders and data sets to be called with each item or batch."""
+    keywords = (each for call in nodes_in(node, ast.Call) for each in call.keywords if each.arg in _GIVEN_AS)
+    return frozenset((dotted_path(each.value) or "").rpartition(".")[2] for each in keywords)
 
 
 def _feeds(node: ast.ClassDef) -> bool:
