@@ -69,6 +69,19 @@ LOST = ["main.py:TDL001"]
         pytest.param("weight = weight + rows.to(torch.float16)", LOST, id="converted"),
         pytest.param("weight = weight + rows[step].cuda()", [], id="a row of it"),
         pytest.param("print(len(rows), rows.shape)", [], id="counted"),
+        pytest.param(
+            "rows = torch.diag(1 / (rows[0] + 3)).to(device)\n        weight = weight @ rows", [], id="bound anew"
+        ),
+        pytest.param("eps = 1e-4\n        rows = (rows + eps).to(device)\n        print(rows * weight)", [], id="eps"),
+        pytest.param(
+            "eps = 1e-4\n        eps += weight\n        rows = (rows + eps).to(device)", LOST, id="what is added to"
+        ),
+        pytest.param("rows = rows + 1\n        weight = weight * rows", LOST, id="bound to what is not moved"),
+        pytest.param(
+            "if step:\n            rows = rows.to(device)\n        weight = weight * rows",
+            LOST,
+            id="bound anew perhaps",
+        ),
     ],
 )
 def test_a_lost_move_that_all_readers_make(tmp_path: Path, line: str, expected: list[str]) -> None:

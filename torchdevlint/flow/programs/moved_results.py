@@ -66,14 +66,21 @@ def is_moved_next(tree: ast.Module, fact: DiscardedMove) -> bool:
 
     ``y = y.type(torch.LongTensor).to(device)``, in the block of the lost move.
     """
+    lost = next((each for each in nodes_in(tree, ast.Expr) if _is_at(each, fact)), None)
+    reading = (each for each in statements_behind(tree, fact) if _reads_in(each, fact.receiver))
+    first = assignment_of(next(reading, None))
+    if lost is None or first is None or not isinstance(lost.value, ast.Call):
+        return False
+    return _moves_itself(first, fact.receiver, place_in_words(lost.value))
+
+
+def statements_behind(tree: ast.Module, fact: DiscardedMove) -> list[ast.stmt]:
+    """The statements that follow a lost move in its block."""
     for block in _blocks_in(tree):
-        place = next((at for at, each in enumerate(block) if _is_at(each, fact)), None)
-        if place is not None and isinstance(block[place].value, ast.Call):  # type: ignore[attr-defined]
-            reading = (each for each in block[place + 1 :] if _reads_in(each, fact.receiver))
-            first = assignment_of(next(reading, None))
-            words = place_in_words(block[place].value)  # type: ignore[attr-defined]
-            return first is not None and _moves_itself(first, fact.receiver, words)
-    return False
+        for at, each in enumerate(block):
+            if _is_at(each, fact):
+                return block[at + 1 :]
+    return []
 
 
 def _blocks_in(tree: ast.Module) -> list[list[ast.stmt]]:

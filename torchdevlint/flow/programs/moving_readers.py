@@ -10,9 +10,10 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from torchdevlint.flow.facts.tensors import DiscardedMove
-from torchdevlint.flow.programs.moved_results import later_reads, moves_to_device
+from torchdevlint.flow.programs.moved_results import later_reads, moves_to_device, statements_behind
 from torchdevlint.flow.programs.options_off import asked_before
 from torchdevlint.flow.programs.places import first_holding
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, argument_of
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import defaults, dotted_path, has_stars, positional_names
@@ -38,7 +39,22 @@ def is_moved_by_readers(tree: ast.Module, fact: DiscardedMove, project: Project)
     if function is None or own is None or not later:
         return False
     readers = _Readers(own, project, function, {})
-    return all(map(readers.move, later))
+    return all(map(readers.move, _until_bound_anew(tree, fact, later)))
+
+
+def _until_bound_anew(tree: ast.Module, fact: DiscardedMove, later: list[ast.Name]) -> list[ast.Name]:
+    """The reads behind a lost move up to the statement of its block that binds the name to something else."""
+    behind = statements_behind(tree, fact)
+    last = next((at for at, each in enumerate(behind) if _binds_alone(each, fact.receiver)), None)
+    if last is None:
+        return later
+    reached = {id(each) for statement in behind[: last + 1] for each in nodes_in(statement, ast.Name)}
+    return [each for each in later if id(each) in reached]
+
+
+def _binds_alone(statement: ast.stmt, name: str) -> bool:
+    bound = assignment_of(statement)
+    return bound is not None and bound.value is not None and [dotted_path(each) for each in bound.targets] == [name]
 
 
 class _Readers:
@@ -61,9 +77,7 @@ class _Readers:
             named = (each for each in nodes_in(statement, ast.Name) if each.id == name)
             reads = [each for each in named if self._is_taken(each)]
             if any(map(_is_bound, reads)):
-                bound = assignment_of(statement)
-                alone = bound is not None and [dotted_path(each) for each in bound.targets] == [name]
-                return alone and all(self.move(each) for each in reads if not _is_bound(each))
+                return _binds_alone(statement, name) and all(self.move(each) for each in reads if not _is_bound(each))
             if not all(self.move(each) for each in reads):
                 return False
             is_read = is_read or bool(reads)
@@ -109,10 +123,14 @@ class _Readers:
         return bool(statements) and all(map(_is_import, statements)) and not is_local
 
     def _is_number(self, name: str) -> bool:
-        """Whether a name is that of a count, or a parameter that is a number where nobody gives it."""
+        """Whether a name is that of a count, of one constant, or a parameter that is a number where nobody gives it."""
         if isinstance(self._known.get(name), (int, float)):
             return True
         if isinstance(dict(defaults(self._function)).get(name), ast.Constant):
+            return True
+        values = values_by_path(self._function).get(name, [])
+        bound = [each for each in nodes_in(self._function, ast.Name) if each.id == name and _is_bound(each)]
+        if len(values) == len(bound) == 1 and isinstance(values[0], ast.Constant):
             return True
         loops = [each for each in nodes_in(self._function, ast.For) if dotted_path(each.target) == name]
         counted = [each.iter.func for each in loops if isinstance(each.iter, ast.Call)]
