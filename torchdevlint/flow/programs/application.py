@@ -27,6 +27,7 @@ from torchdevlint.flow.programs.coming import Programs
 from torchdevlint.flow.programs.cuda_habit import named_in
 from torchdevlint.flow.programs.gpu_choice import UNKNOWN, GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.programs.mentions import Mentions
+from torchdevlint.flow.programs.own_trainers import without_own_trainers
 from torchdevlint.flow.programs.read_by_host import are_read_by_host
 from torchdevlint.flow.programs.unplaced_loads import saving_with_devices
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
@@ -223,22 +224,23 @@ class Application:
         A notebook or a configuration that names the file may have.
         """
         assert self._project is not None
-        imported = None if self._mentions_accelerators else self._imported()
-        if imported is None or any(mentions_accelerators(without_comments(each)) for each in imported):
+        imported = None if self._mentions_accelerators else self._imported_code()
+        if imported is None or any(map(mentions_accelerators, imported)):
             return False
         return self._project.saying((PurePath(self._project.path).stem,), beside_code=True) == ()
 
     @cached_property
     def _mentions_accelerators(self) -> bool:
         """Whether the code of this file, or of those that lead to it, has to do with accelerators."""
-        texts = (self._text, *(each.text for each in self._callers.importers()))
-        return any(mentions_accelerators(without_comments(each)) for each in texts)
+        own = "" if self._project is None else self._project.path
+        texts = [(self._text, own), *((each.text, each.path) for each in self._callers.importers())]
+        return any(mentions_accelerators(self._code(*each)) for each in texts)
 
     @cached_property
     def knows_no_device(self) -> bool:
         """Whether the programs that come here know no device, and what they import names no accelerator."""
-        imported = None if self._mentions_accelerators else self._imported()
-        if imported is None or any(names_accelerators(without_comments(each)) for each in imported):
+        imported = None if self._mentions_accelerators else self._imported_code()
+        if imported is None or any(map(names_accelerators, imported)):
             return False
         return is_program(self._tree) or self.is_of_cpu
 
@@ -283,6 +285,15 @@ class Application:
         """The texts of what this file and those that lead to it import; None for more than can be told."""
         found = self._imported_files()
         return None if found is None else [each.text for each in found]
+
+    def _imported_code(self) -> list[str] | None:
+        """The code of the same files, without their trainers."""
+        found = self._imported_files()
+        return None if found is None else [self._code(each.text, each.path) for each in found]
+
+    def _code(self, text: str, path: str) -> str:
+        code = without_comments(text)
+        return code if self._project is None else without_own_trainers(code, path, self._project)
 
     def _imported_files(self) -> list[ModuleText] | None:
         assert self._project is not None
