@@ -31,7 +31,7 @@ from torchdevlint.flow.programs.given_paths import is_written_by_this_run, ways_
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.left_over import is_left_over
-from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
+from torchdevlint.flow.programs.local_to_tests import is_of_fixture_on_cpu, is_of_test_on_cpu
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_before import is_moved_before
@@ -168,9 +168,13 @@ class Home:
         return is_moved_by_readers(self._tree, fact, self._project)
 
     def _is_of_test(self, at: Span) -> bool:
-        """Whether a place is in a class that a test has for itself, on the CPU."""
+        """Whether a place is in a class that a test has for itself, or tests as a fixture, on the CPU."""
         own = self._leading_to.own
-        return own is not None and is_of_test_on_cpu(self._tree, own.source.lines, at.row)
+        if own is None or self._project is None:
+            return False
+        if is_of_test_on_cpu(self._tree, own.source.lines, at.row):
+            return True
+        return is_of_fixture_on_cpu(own, self._project, at.row)
 
     def _is_of_tensors_of_the_cpu(self, fact: Fact) -> bool:
         """Whether code that does not speak of devices reads, or mixes with its own, an argument that nobody places."""

@@ -1,17 +1,23 @@
-"""Classes that a test defines for itself: where they are run, the text of the test says."""
+"""Classes that tests define for themselves, or as fixtures: where they are run, the text of the tests says."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Sequence
+from pathlib import PurePath
 
-from torchdevlint.flow.programs.places import holds
-from torchdevlint.flow.scope.programs import mentions_accelerators
+from torchdevlint.flow.programs.places import first_holding, holds
+from torchdevlint.flow.scope.programs import mentions_accelerators, without_comments
 from torchdevlint.patterns import regex
+from torchdevlint.project.modules import ModuleFile, ModuleText
+from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 
 _IS_CPU = regex(r"^[ \t]*(\w+)[ \t]*=[ \t]*(?:torch\.device\([ \t]*)?['\"]cpu['\"][ \t]*\)?[ \t]*$", re.MULTILINE)
+_FIXTURES = "conftest.py"
+_IS_TEST = regex(r"test_.*\.py|.*_test\.py|conftest\.py")
+_MOST_FILES = 200
 
 
 def is_of_test_on_cpu(tree: ast.Module, lines: Sequence[str], line: int) -> bool:
@@ -25,3 +31,36 @@ def is_of_test_on_cpu(tree: ast.Module, lines: Sequence[str], line: int) -> bool
     for name in _IS_CPU.findall(text):
         text = re.sub(rf"\b{re.escape(name)}\b", "", text)
     return not mentions_accelerators(text)
+
+
+def is_of_fixture_on_cpu(own: ModuleFile, project: Project, line: int) -> bool:
+    """Whether a line is in a class of a ``conftest.py``, and no test that its fixtures are for speaks of accelerators.
+
+    What else the file defines, and does not name the class, may be for them.
+    """
+    owner = first_holding([each for each in own.tree.body if isinstance(each, ast.ClassDef)], line)
+    if owner is None or PurePath(own.path).name != _FIXTURES:
+        return False
+    naming = (each for each in own.tree.body if each is owner or _names(each, owner.name))
+    lines = own.source.lines
+    texts = ["\n".join(lines[each.lineno - 1 : each.end_lineno]) for each in naming]
+    tests = project.saying(())
+    if tests is None or any(map(mentions_accelerators, texts)):
+        return False
+    others = _run_by_pytest(own.path.removesuffix(_FIXTURES), tests, project)
+    return bool(others) and not any(each is None or _mentions(each.text) for each in others)
+
+
+def _run_by_pytest(folder: str, tests: Sequence[str], project: Project) -> list[ModuleText | None]:
+    """The tests below a folder, with what they import of it."""
+    run = [each for each in tests if each.startswith(folder) and _IS_TEST.fullmatch(PurePath(each).name)]
+    imported = project.import_closure(run, _MOST_FILES) if run else []
+    return [] if imported is None else [project.text_of(each) for each in {*run, *imported} if each.startswith(folder)]
+
+
+def _mentions(text: str) -> bool:
+    return mentions_accelerators(without_comments(text))
+
+
+def _names(node: ast.stmt, name: str) -> bool:
+    return any(each.id == name for each in nodes_in(node, ast.Name))
