@@ -145,3 +145,73 @@ def test_the_number_of_a_gpu(tmp_path: Path, old: str, new: str, expected: list[
     assert old in NUMBERED
     main = NUMBERED.replace(old, new) if old else NUMBERED
     assert found(application(tmp_path, helper=ASKING, main=main.replace("GIVEN", "args.gpu"))) == expected
+
+
+RESUMING = """import torch
+from torch import nn
+from helper import place
+
+class Trainer:
+    def __init__(self, net, device):
+        self.net = net.to(device)
+        self.device = device
+
+    def fit(self, batches):
+        ASKED
+        for batch, wanted in batches:
+            loss = nn.functional.mse_loss(self.net(batch.to(self.device)), wanted.to(self.device))
+            loss = loss.cuda()
+            loss.backward()
+            print(f"{loss}", loss.item())
+
+def main(path, device, batches):
+    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net = nn.Linear(3, 3)
+    if path:
+        net.load_state_dict(torch.load(path))
+    trainer = Trainer(net, device)
+    trainer.fit(batches)
+"""
+NAMED = """import argparse
+import torch
+from main import main
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--path")
+    parser.add_argument("--device")
+    args = parser.parse_args()
+    main(args.path, args.device, [(torch.ones(2, 3), torch.ones(2, 3))])
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("print(torch.cuda.get_device_name(self.device))", []),
+        ("print(f'{torch.cuda.get_device_properties(0).name}')", []),
+        ("self.number = torch.cuda.current_device()", []),
+        ("major, _ = torch.cuda.get_device_capability()", []),
+        (
+            "if self.device != 'cpu':\n            print(torch.cuda.get_device_name(0))",
+            ["main.py:TDL012", "main.py:TDL201"],
+        ),
+        ("print(torch.cuda.is_available() and torch.cuda.get_device_name(0))", ["main.py:TDL012", "main.py:TDL201"]),
+        ("torch.cuda.empty_cache()", ["main.py:TDL012", "main.py:TDL201"]),
+    ],
+)
+def test_the_training_behind_a_load_says_which_gpu_it_has(tmp_path: Path, asked: str, expected: list[str]) -> None:
+    """It raises without one, whatever it is asked for; a loss that only goes backward may be on another GPU."""
+    root = application(tmp_path, helper=ASKING, main=RESUMING.replace("ASKED", asked), start=NAMED)
+    assert found(root) == expected
+
+
+@pytest.mark.parametrize(
+    "read",
+    ["total = loss + wanted.to(self.device).sum()", "self.history.append(loss)", "kept = loss", "return loss"],
+)
+def test_a_loss_that_meets_others_keeps_its_device(tmp_path: Path, read: str) -> None:
+    main = RESUMING.replace("ASKED", "print(torch.cuda.get_device_name(0))").replace(
+        'print(f"{loss}", loss.item())', read
+    )
+    assert found(application(tmp_path, helper=ASKING, main=main, start=NAMED)) == ["main.py:TDL012"]

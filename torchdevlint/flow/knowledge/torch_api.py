@@ -657,6 +657,11 @@ RAISES_WITHOUT_CUDA = frozenset(
     """.split()
 )
 """What raises on a machine without CUDA, whatever it is given; `empty_cache` or `manual_seed_all` do nothing there."""
+DESCRIBES_GPU = frozenset(
+    f"torch.cuda.{name}"
+    for name in "current_device get_device_capability get_device_name get_device_properties".split()
+)
+"""What says which GPU there is, and raises without one, whatever device it is given."""
 CONTEXTS_OF_CUDA = frozenset({"torch.cuda.device", "torch.cuda.device_of", "torch.cuda.stream"})
 """Contexts that initialise CUDA when they are entered."""
 VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"

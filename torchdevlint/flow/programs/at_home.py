@@ -26,6 +26,7 @@ from torchdevlint.flow.programs.by_accelerate import is_on_its_gpu, is_one_proce
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.composed import is_transform_alone
 from torchdevlint.flow.programs.dead_lines import DeadLines
+from torchdevlint.flow.programs.differentiated import is_only_differentiated
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.given_paths import is_written_by_this_run, ways_of_writing
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
@@ -82,6 +83,9 @@ class Home:
     def _hurts_nobody(self, fact: Fact) -> bool:
         assert self._project is not None
         if isinstance(fact, _OF_MACHINES) and self._machines.demand_cuda(fact):
+            return not is_of_ranks(fact)
+        is_of_loss = isinstance(fact, IgnoresGivenDevice) and is_only_differentiated(self._tree, fact.at)
+        if (isinstance(fact, CheckpointLoad) or is_of_loss) and self._machines.describe_gpu(fact.at):
             return not is_of_ranks(fact)
         if (isinstance(fact, DiscardedMove) and fact.named) or fact.is_met_anywhere:
             return self._application.has_no_users

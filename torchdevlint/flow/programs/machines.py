@@ -52,6 +52,13 @@ class Machines:
         ways = self._demanded_at(own, fact.at)
         return any(self._demands.are_made(own, fact.at.row, each, not is_literal, throughout) for each in ways)
 
+    def describe_gpu(self, at: Span) -> bool:
+        """Whether the function around a place, or each program that comes there, surely asks what its GPU is.
+
+        It raises on every other machine, before the place or right after.
+        """
+        return self._are_seen and self._leading_to.is_so(at, self.needing.describing)
+
     def are_where_tensors_are(self, fact: Fact) -> bool:
         """Whether the literal of a fact is where the tensor is that it stands beside: on the current GPU.
 

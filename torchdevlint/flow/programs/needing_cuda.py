@@ -1,7 +1,8 @@
 """What needs CUDA on the ways of programs to a place: by sending something there, or by asking a GPU.
 
 A program that chooses its device may name CUDA by mistake, all the more after the place. One that surely asks a GPU for
-something before (`torch.cuda.set_device(0)`, `torch.cuda.ipc_collect()`) ends there on every other machine.
+something before (`torch.cuda.set_device(0)`, `torch.cuda.ipc_collect()`) ends there on every other machine. So does one
+that surely asks what the GPU is called, or can do, right on from there: it is not for the results alone.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from functools import cached_property
 
 from torchdevlint.flow.programs.gpu_choice import gpu_choice
 from torchdevlint.flow.programs.ways import Ways
-from torchdevlint.flow.scope.cuda_literals import asks_gpu, needs_cuda
+from torchdevlint.flow.scope.cuda_literals import asks_gpu, describes_gpu, needs_cuda
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
@@ -39,3 +40,8 @@ class NeedingCuda:
     def asking(self) -> Ways:
         """Where a GPU is asked for something before a place, so that no other machine comes there."""
         return Ways(self._project, asks_gpu)
+
+    @cached_property
+    def describing(self) -> Ways:
+        """Where it is asked what the GPU is called, or can do, before a place or surely right on from there."""
+        return Ways(self._project, describes_gpu, after=True)

@@ -97,6 +97,11 @@ def asks_gpu(scope: Scope, call: ast.Call) -> bool:
     return not any(_may_be_cpu(scope, each) for each in given)
 
 
+def describes_gpu(_: Scope, call: ast.Call) -> bool:
+    """Whether it is asked what a GPU is called, can do or which one it is: no other device has an answer."""
+    return (dotted_path(call.func) or "") in torch_api.DESCRIBES_GPU
+
+
 def _may_be_cpu(scope: Scope, node: ast.expr) -> bool:
     """Whether what is given for a GPU speaks of the CPU, be it as -1, or is called a device and set elsewhere."""
     path = dotted_path(node)
