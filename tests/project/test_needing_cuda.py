@@ -215,3 +215,56 @@ def test_a_loss_that_meets_others_keeps_its_device(tmp_path: Path, read: str) ->
         'print(f"{loss}", loss.item())', read
     )
     assert found(application(tmp_path, helper=ASKING, main=main, start=NAMED)) == ["main.py:TDL012"]
+
+
+PICKING = """import argparse
+import importlib
+import torch
+
+def main(args):
+    device = torch.device("cuda:1" if torch.cuda.is_available() else "cpu")
+    model = importlib.import_module(f"losses.{args.name}").Contextual(args.weights)
+    print(model.to(device)(torch.ones(2, 3, device=device)))
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--name")
+    parser.add_argument("--weights")
+    main(parser.parse_args())
+"""
+CONTEXTUAL = """import torch
+from torch import nn
+IMPORT
+
+class Contextual(nn.Module):
+    def __init__(self, path):
+        super().__init__()
+        self.net = nn.Linear(3, 3)
+        self.net.load_state_dict(torch.load(path))
+
+    def forward(self, x):
+        return self.net(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "expected"),
+    [
+        ("import cupy", []),
+        ("import resample_cuda", []),
+        ("from resample import resample", []),
+        ("import numpy", ["contextual.py:TDL201"]),
+        ("try:\n    import resample_cuda\nexcept ImportError:\n    resample_cuda = None", ["contextual.py:TDL201"]),
+        ("import other_cuda", ["contextual.py:TDL201"]),
+    ],
+)
+def test_a_file_of_kernels_that_is_picked_by_a_name(tmp_path: Path, imported: str, expected: list[str]) -> None:
+    """No program is seen to come to it, but none does without CUDA, and any GPU will do for a load."""
+    root = application(tmp_path, helper=ASKING, main=PICKING, resample="from resample_cuda import resample\n")
+    (root / "setup_kernels.py").write_text(
+        "from setuptools import setup\nfrom torch.utils.cpp_extension import CUDAExtension\n\n"
+        'setup(ext_modules=[CUDAExtension("resample_cuda", ["resample.cc", "resample_kernel.cu"])])\n'
+    )
+    (root / "losses").mkdir()
+    (root / "losses" / "contextual.py").write_text(CONTEXTUAL.replace("IMPORT", imported))
+    assert found(root) == expected

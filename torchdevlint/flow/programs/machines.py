@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
@@ -71,6 +72,12 @@ class Machines:
         place, _, _, files = self._leading_to(fact.at)
         needed = place is not None and is_needed_by_callers(place, files, self._project)
         return needed and self._application.choice.is_current_gpu
+
+    def is_in_cuda_library(self, fact: Fact) -> bool:
+        """Whether the file of a load imports what is for CUDA alone: whoever comes there has a GPU, seen or not."""
+        own = self._leading_to.own
+        is_load = isinstance(fact, CheckpointLoad) and self._are_seen
+        return is_load and own is not None and imports_cuda_library(own, self._project)
 
     def import_cuda_libraries(self, fact: Fact) -> bool:
         """Whether the file, or each program that comes to a place of it, imports what is for CUDA alone.
