@@ -111,7 +111,10 @@ def _shared(fact: Fact) -> tuple[object, ...]:
 def _shared_by_mixed(fact: MixedDevices) -> tuple[object, ...]:
     """The attribute that stays behind, the place for which a function makes its tensors, or what put one on the CPU."""
     if not fact.creations:
-        return fact.scope, _placed_at(fact.stayed) or _name(fact.stayed)
+        name, at = _name(fact.stayed), _placed_at(fact.stayed)
+        owner, _, method = fact.scope.rpartition(".")
+        is_attribute = bool(owner and method) and name.startswith("self.")
+        return (owner, name, at) if is_attribute else (fact.scope, at or name)
     first = fact.creations[0]
     if first.where == "init" and first.attribute:
         return first.scope.rpartition(".")[0], first.attribute
