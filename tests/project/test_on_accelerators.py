@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.counted import calls_of
 from tests.project.test_application import application
 from tests.project.test_ways import ASKING, found
+from torchdevlint.flow.programs import held_tokens
 
 NET = """import torch
 from torch import nn
@@ -217,3 +219,25 @@ def test_a_trainer_of_lightning_that_nothing_tells_to_use_a_gpu(tmp_path: Path, 
     assert text != TRAINED or not old
     root = application(tmp_path, helper=ASKING, net=NET, train=text)
     assert len(found(root)) == rows
+
+
+def test_where_the_values_of_a_large_program_go_nobody_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it would take too long to follow them, the finding stays."""
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN)
+    monkeypatch.setattr(held_tokens, "MOST_CALLS", 1)
+    assert found(root) == ["net.py:TDL003", "net.py:TDL003"]
+
+
+def test_a_link_more_of_a_chain_is_not_several_times_the_work(tmp_path: Path) -> None:
+    """Each link asks what it is called of: twice or three times, and so does the one before."""
+
+    def calls(links: int) -> int:
+        root = application(tmp_path / str(links), helper=ASKING, net=NET, main=main(links))
+        return calls_of(lambda: found(root))
+
+    def main(links: int) -> str:
+        return MAIN.replace("net(batch)", f"net(batch{'.sort(batch)[0].apply_()' * links})")
+
+    (tmp_path / "4").mkdir()
+    (tmp_path / "8").mkdir()
+    assert calls(8) < 1.5 * calls(4)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -43,10 +44,11 @@ Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class _Memory:
-    """What `unread_parameter` found in one analysis, since what it finds depends on the classes of its files."""
+    """What was found in one analysis, since it depends on the classes and the text of its files."""
 
     def __init__(self) -> None:
         self.unread: dict[ast.AST, str | None] = {}
+        self.dismissed: dict[tuple[ast.AST, str], bool] = {}
 
 
 def unread_parameter(frame: Frame) -> str | None:
@@ -72,9 +74,12 @@ def _find_unread(frame: Frame, function: Function) -> str | None:
 
 def is_dismissed(machine: Machine, function: Function, name: str) -> bool:
     """Whether a comment or the docstring says, on a line beside the name, that it is not used."""
-    lines = machine.text_of(function).splitlines()
-    named = [place for place, line in enumerate(lines) if re.search(rf"\b{name}\b", line)]
-    return any(_DISMISSED.search(line) for place in named for line in lines[place : place + 3])
+    known = machine.memory(_Memory).dismissed
+    if (function, name) not in known:
+        lines = machine.text_of(function).splitlines()
+        named = [place for place, line in enumerate(lines) if re.search(rf"\b{name}\b", line)]
+        known[function, name] = any(_DISMISSED.search(line) for place in named for line in lines[place : place + 3])
+    return known[function, name]
 
 
 def _is_imposed(frame: Frame, function: Function) -> bool:
@@ -127,9 +132,9 @@ def _told_in(function: Function) -> Told | None:
         if each.arg == "device" and not reads(function, each.arg):
             return Told(each.arg, each, asked=False)
     bound = list(_bound_in(function))
+    times = Counter(name for name, _ in bound)
     for name, value in bound:
-        once = sum(other == name for other, _ in bound) == 1
-        if once and name not in read and mentions_device(name) and _asks_tensor(value):
+        if times[name] == 1 and name not in read and mentions_device(name) and _asks_tensor(value):
             return Told(name, value, asked=True)
     return None
 

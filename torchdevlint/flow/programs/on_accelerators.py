@@ -58,7 +58,10 @@ class OnAccelerators:
             return unknown
         if id(program) not in self._placed:
             self._placed[id(program)] = PlacedValues(program)
-        return self._placed[id(program)].may_be_placed(scope_of(file, self._project, operand.span.row), node)
+        values = self._placed[id(program)]
+        if not values.is_complete:
+            return unknown
+        return values.may_be_placed(scope_of(file, self._project, operand.span.row), node)
 
 
 def _placed(fact: Fact) -> Operand:

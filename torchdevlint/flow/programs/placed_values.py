@@ -7,7 +7,6 @@ missed. What makes a tensor anew, or brings it to the host, ends it.
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterable
 
 from torchdevlint.flow.programs.definitions import (
@@ -22,6 +21,7 @@ from torchdevlint.flow.programs.definitions import (
     is_import,
     is_of_class,
 )
+from torchdevlint.flow.programs.held_tokens import HeldTokens, Place
 from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH
 from torchdevlint.flow.programs.placing import ON_HOST, Placing, is_of_host, is_put_on_host
 from torchdevlint.flow.programs.running import LOOKING_UP, Running
@@ -30,8 +30,6 @@ from torchdevlint.flow.scope.names import dotted_path, last_name, positional_nam
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.source.nodes import CHILDREN, assignments_in, below, inside, is_below, nodes_in
 
-Place = tuple[str, int, str]
-"""A name of a function (by its file and line; 0 for the top level), or an attribute of any object ("", 0)."""
 _FUNCTIONS, _RESULT = (ast.FunctionDef, ast.AsyncFunctionDef), "return"
 _FILLING = frozenset("append extend add update insert put appendleft setdefault copy_ fill_ push".split())
 _OF_ITSELF = frozenset("train eval half float double bfloat16 type requires_grad_ share_memory apply compile".split())
@@ -48,17 +46,19 @@ class PlacedValues:
     def __init__(self, running: Running) -> None:
         self._running = running
         self._placing = Placing(running.scopes)
-        self._held: defaultdict[Place, set[Token]] = defaultdict(set)
-        self._readers: defaultdict[Place, dict[int, None]] = defaultdict(dict)
         self._units = running.scopes
-        self._left: dict[int, None] = dict.fromkeys(range(len(self._units)))
+        self._held = HeldTokens(len(self._units))
+        self._given: dict[ast.AST, frozenset[Token]] = {}
         self.calls = Calls()
-        self._unit = -1
         self.known = Definitions(running)
-        while self._left:
-            self._unit = next(iter(self._left))
-            del self._left[self._unit]
-            self._run(*self._units[self._unit])
+        for unit in self._held.units():
+            self._given.clear()
+            self._run(*self._units[unit])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all was followed; of a larger program nobody knows where its values go."""
+        return self._held.is_complete
 
     def may_be_placed(self, scope: Scope, node: ast.expr) -> bool:
         """Whether what an expression gives may be on an accelerator."""
@@ -66,33 +66,21 @@ class PlacedValues:
 
     def kept(self, name: str) -> set[Token]:
         """What objects may keep as an attribute of a name."""
-        return self._held["", 0, name]
+        return self._held.get(("", 0, name))
 
     def tokens(self, scope: Scope, node: ast.expr) -> frozenset[Token]:
         """What an expression may give, in the end."""
-        self._unit = -1
+        self._given.clear()
         return self._value(scope, node)
-
-    def _get(self, place: Place) -> set[Token]:
-        if self._unit >= 0:
-            self._readers[place][self._unit] = None
-        return self._held[place]
-
-    def _put(self, place: Place, tokens: Iterable[Token]) -> None:
-        held = self._held[place]
-        before = len(held)
-        held.update(tokens)
-        if len(held) > before and self._unit >= 0:
-            self._left.update(self._readers[place])
 
     def _moved(self, tokens: Iterable[Token]) -> None:
         """An object is moved, with all that its class builds; but data that others read item by item is not."""
         for each in tokens:
             if isinstance(each, Object) and not self.known.methods_of([each], "__getitem__"):
-                self._put((*each.of, PLACED), [PLACED])
+                self._held.put((*each.of, PLACED), [PLACED])
 
     def _is_moved(self, tokens: Iterable[Token]) -> bool:
-        return any(isinstance(each, Object) and self._get((*each.of, PLACED)) for each in tokens)
+        return any(isinstance(each, Object) and self._held.get((*each.of, PLACED)) for each in tokens)
 
     def _run(self, scope: Scope, node: ast.stmt) -> None:
         if isinstance(node, _FUNCTIONS) and scope.owner is not None:
@@ -117,7 +105,7 @@ class PlacedValues:
         owner = Object((scope.file.path, scope.owner.lineno))
         names = positional_names(node)  # type: ignore[arg-type]
         if names and not is_decorated(node, "staticmethod"):
-            self._put(
+            self._held.put(
                 (scope.file.path, node.lineno, names[0]), [owner.of if is_decorated(node, "classmethod") else owner]
             )
         bases = (dotted_path(each) or "" for each in scope.owner.bases)
@@ -128,7 +116,7 @@ class PlacedValues:
         self._moved(map(Object, self.known.bases.get(owner.of, ())))
         if node.name in CALLED_BY_TORCH:  # type: ignore[attr-defined]
             for name in names[1:]:
-                self._put((scope.file.path, node.lineno, name), [PLACED])
+                self._held.put((scope.file.path, node.lineno, name), [PLACED])
         for call in nodes_in(node, ast.Call):
             self._moved(self._value(scope, call))
         for each in assignments_in(node):
@@ -140,7 +128,7 @@ class PlacedValues:
         inner = [each for each in nodes_in(node, ast.FunctionDef) if is_below(returned, each)]
         nearest = max(inner, key=lambda each: each.lineno, default=node)
         if isinstance(nearest, _FUNCTIONS) and returned.value is not None:
-            self._put((scope.file.path, nearest.lineno, _RESULT), self._value(scope, returned.value))
+            self._held.put((scope.file.path, nearest.lineno, _RESULT), self._value(scope, returned.value))
 
     def _drop(self, scope: Scope, node: ast.expr) -> None:
         """A statement that is one expression: what is moved there may be a Module, which moves in place."""
@@ -164,16 +152,23 @@ class PlacedValues:
             self._bind(scope, target.value, tokens)
         elif isinstance(target, ast.Name):
             if scope.owner is not None and scope.function is None:
-                self._put(("", 0, target.id), tokens)
-            self._put(self._place_of(scope, target.id), tokens)
+                self._held.put(("", 0, target.id), tokens)
+            self._held.put(self._place_of(scope, target.id), tokens)
         elif isinstance(target, ast.Attribute):
-            self._put(("", 0, target.attr), tokens)
+            self._held.put(("", 0, target.attr), tokens)
 
     def _place_of(self, scope: Scope, name: str) -> Place:
         is_local = scope.function is not None and name in bound_in(scope.function)
         return scope.file.path, scope.function.lineno if is_local and scope.function else 0, name
 
     def _value(self, scope: Scope, node: ast.AST) -> frozenset[Token]:
+        """What an expression may give; each is evaluated once a round, which comes again if what it reads grows."""
+        given = self._given.get(node)
+        if given is None:
+            given = self._given[node] = self._evaluated(scope, node)
+        return given
+
+    def _evaluated(self, scope: Scope, node: ast.AST) -> frozenset[Token]:
         if isinstance(node, ast.Name):
             return self._named(scope, node.id)
         if isinstance(node, ast.Attribute):
@@ -192,7 +187,7 @@ class PlacedValues:
 
     def _named(self, scope: Scope, name: str) -> frozenset[Token]:
         place = self._place_of(scope, name)
-        found = set(self._get(place))
+        found = set(self._held.get(place))
         if place[1]:
             nested = nodes_in(scope.function, ast.FunctionDef) if scope.function is not None else []
             found.update((place[0], each.lineno) for each in nested if each.name == name)
@@ -208,7 +203,7 @@ class PlacedValues:
             if isinstance(each, (*_FUNCTIONS, ast.ClassDef)):
                 found.add((home.path, each.lineno))
             else:
-                found |= self._get((home.path, 0, path.rpartition(".")[2]))
+                found |= self._held.get((home.path, 0, path.rpartition(".")[2]))
         return found
 
     def _attribute(self, scope: Scope, node: ast.Attribute) -> frozenset[Token]:
@@ -220,7 +215,7 @@ class PlacedValues:
             return frozenset(of_module)
         base = self._value(scope, node.value)
         found = self.known.methods_of(base, node.attr)
-        kept = self._get(("", 0, node.attr))
+        kept = self._held.get(("", 0, node.attr))
         left = base if node.attr == "module" else [each for each in base if not isinstance(each, Object)]
         is_placed = PLACED in base or self._is_moved(base)
         return frozenset({*found, *(kept or (() if found else left)), *([PLACED] if is_placed and not found else [])})
@@ -231,7 +226,7 @@ class PlacedValues:
         for each in list(found):
             if isinstance(each, Object):
                 methods = (method for name in _GOT_OUT for method in self.known.methods_of([each], name))
-                found.update(token for method in methods for token in self._get((*method, _RESULT)))
+                found.update(token for method in methods for token in self._held.get((*method, _RESULT)))
         return found
 
     def _called(self, scope: Scope, call: ast.Call) -> frozenset[Token]:
@@ -322,16 +317,17 @@ class PlacedValues:
         *,
         is_bound: bool,
     ) -> set[Token]:
+        self._held.calls_left -= 1
         if function not in self.known.scope_of:
             return set()
         scope, node = self.known.scope_of[function]
         assert isinstance(node, _FUNCTIONS)
-        if self._unit >= 0:
-            self.calls.add(self._units[self._unit][0], function)
+        if self._held.unit is not None:
+            self.calls.add(self._units[self._held.unit][0], function)
         home = scope.file.path, 0 if scope.function is None else scope.function.lineno
         for name, tokens in handed_to(node, given, named, is_bound=is_bound):
-            self._put((*home, name), tokens)
-        return set(self._get((*function, _RESULT)))
+            self._held.put((*home, name), tokens)
+        return set(self._held.get((*function, _RESULT)))
 
     def _call_back(self, together: set[Token]) -> None:
         """A library is given functions and objects, and may call them with the rest."""
@@ -343,7 +339,8 @@ class PlacedValues:
                 found for name in _CALLED if isinstance(each, Object) for found in self.known.methods_of([each], name)
             ]
             for method in methods:
+                self._held.calls_left -= 1
                 scope, node = self.known.scope_of.get(method, (None, None))  # type: ignore[arg-type]
                 if scope is not None and isinstance(node, _FUNCTIONS):
                     for name in positional_names(node)[self.known.is_method(method) :]:
-                        self._put(self._place_of(scope, name), [PLACED])
+                        self._held.put(self._place_of(scope, name), [PLACED])

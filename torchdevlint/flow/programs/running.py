@@ -25,7 +25,7 @@ from torchdevlint.patterns import LinePattern
 from torchdevlint.project.locate import is_elsewhere
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _MOST_FILES = 120
 """Where a program imports more files of its project, what it runs is not known."""
@@ -74,6 +74,7 @@ class Running:
         self._lines: dict[_Class, frozenset[_Class]] = {}
         """The classes that it comes to, each with those that it is derived from, and itself."""
         self._texts: set[str] = set()
+        self._bound: dict[tuple[str, str], list[tuple[ModuleFile, ast.stmt]]] = {}
         self._left: list[tuple[Scope, ast.stmt]] = []
 
     @cached_property
@@ -283,8 +284,14 @@ class Running:
             if path in self._files:
                 self._come_to_names(self._files[path], beginning, hops - 1)
 
-    def bound(self, file: ModuleFile, path: str) -> Iterator[tuple[ModuleFile, ast.stmt]]:
+    def bound(self, file: ModuleFile, path: str) -> list[tuple[ModuleFile, ast.stmt]]:
         """The statements that bind what a path of names means in a file."""
+        known = self._bound.get((file.path, path))
+        if known is None:
+            known = self._bound[file.path, path] = list(self._binding(file, path))
+        return known
+
+    def _binding(self, file: ModuleFile, path: str) -> Iterator[tuple[ModuleFile, ast.stmt]]:
         first = path.partition(".")[0]
         statements = file.bindings.get(first, ())
         imported = not statements or any(_imports(each) for each in statements)
@@ -295,6 +302,7 @@ class Running:
                 yield from ((home, each) for each in held)
 
 
+@once_a_node
 def _imports(statement: ast.stmt) -> bool:
     return any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in inside(statement))
 

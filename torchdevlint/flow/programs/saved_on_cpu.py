@@ -65,7 +65,7 @@ def _is_placed_by(file: ModuleFile, asked: Project, save: ast.Call) -> bool | No
         return True
     scope = scope_of(file, asked, save.lineno)
     known = [PlacedValues(each) for each in coming]
-    if any(may_have_parts_placed(each, scope, value) for each in known):
+    if any(not each.is_complete or may_have_parts_placed(each, scope, value) for each in known):
         return True
     is_run = scope.function is None or any(each.calls.come_to((file.path, scope.function.lineno)) for each in known)
     return False if known and is_run else None
