@@ -45,8 +45,13 @@ def is_saved_on_cpu(own: ModuleFile, project: Project, load: ast.Call) -> bool:
     saves = _beside(own, load) or _saves_of(own, project, load)
     if saves is None or not 0 < len(saves) <= _MOST_SAVES:
         return False
-    answers = [_may_be_placed(file, project, save) for file, save in saves]
-    return False in answers and True not in answers
+    is_seen = False
+    for file, save in saves:
+        answer = _may_be_placed(file, project, save)
+        if answer:
+            return False
+        is_seen = is_seen or answer is False
+    return is_seen
 
 
 def _may_be_placed(file: ModuleFile, project: Project, save: ast.Call) -> bool | None:
@@ -64,9 +69,11 @@ def _is_placed_by(file: ModuleFile, asked: Project, save: ast.Call) -> bool | No
     if coming is None or value is None or any(len(each.scopes) > MOST_CODE for each in coming):
         return True
     scope = scope_of(file, asked, save.lineno)
-    known = [PlacedValues(each) for each in coming]
-    if any(not each.is_complete or may_have_parts_placed(each, scope, value) for each in known):
-        return True
+    known: list[PlacedValues] = []
+    for each in coming:
+        known.append(PlacedValues(each))
+        if not known[-1].is_complete or may_have_parts_placed(known[-1], scope, value):
+            return True
     is_run = scope.function is None or any(each.calls.come_to((file.path, scope.function.lineno)) for each in known)
     return False if known and is_run else None
 
