@@ -24,7 +24,6 @@ from metamorphic.editing import (
     in_functions,
     indented,
     inserted,
-    is_first,
     is_head,
     is_opaque,
     is_torch,
@@ -33,6 +32,7 @@ from metamorphic.editing import (
     own,
     replaced,
     statements,
+    with_head,
     with_torch,
 )  # fmt: skip
 from metamorphic.folders import beside_its_like, beside_others, cell_by_cell, split
@@ -72,14 +72,7 @@ def in_function(text: str) -> str | None:
 
 def after_others(text: str) -> str | None:
     """Functions, classes, imports, branches and loops that do not matter come first."""
-    tree = ast.parse(text)
-    at = 1
-    for node in tree.body:
-        if not is_first(node):
-            break
-        at = (node.end_lineno or node.lineno) + 1
-    lines = text.splitlines()
-    return "\n".join([*lines[: at - 1], *FILLER.splitlines(), "", *lines[at - 1 :]])
+    return with_head(text, [*FILLER.splitlines(), ""])
 
 
 def locals_renamed(text: str) -> str | None:

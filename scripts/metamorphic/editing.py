@@ -91,14 +91,18 @@ def with_torch(text: str) -> str:
     """The text with `torch` among its imports."""
     if re.search(r"(?m)^import torch$", text):
         return text
-    tree = ast.parse(text)
-    at = 1
-    for node in tree.body:
+    return with_head(text, ["import torch"])
+
+
+def with_head(text: str, head: list[str]) -> str:
+    """The text with some lines before all but its docstring and imports from the future."""
+    at = 0
+    for node in ast.parse(text).body:
         if not is_first(node):
             break
-        at = (node.end_lineno or node.lineno) + 1
+        at = node.end_lineno or node.lineno
     lines = text.splitlines()
-    return "\n".join([*lines[: at - 1], "import torch", *lines[at - 1 :]])
+    return "\n".join([*lines[:at], *head, *lines[at:]])
 
 
 def is_first(node: ast.stmt) -> bool:
