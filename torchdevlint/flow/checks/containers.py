@@ -202,11 +202,13 @@ def _first_read(info: ClassInfo, attribute: str, built_by: str) -> ast.AST | Non
     """The first place that reads ``self.<attribute>``, outside of ``__init__`` and the method that builds it."""
     for each in info.mro:
         for name, method in each.methods.items():
-            if name in ("__init__", built_by) or _gives_what_is_registered(info, name):
+            if name in ("__init__", built_by):
                 continue
-            for node in nodes_in(method, ast.Attribute):
-                if node.attr == attribute and isinstance(node.ctx, ast.Load) and dotted_path(node.value) == "self":
-                    return node
+            reads = (node for node in nodes_in(method, ast.Attribute) if node.attr == attribute)
+            own = (node for node in reads if isinstance(node.ctx, ast.Load) and dotted_path(node.value) == "self")
+            found = next(own, None)
+            if found is not None and not _gives_what_is_registered(info, name):
+                return found
     return None
 
 

@@ -7,9 +7,9 @@ are made and initialised they are on the CPU, so what does that is left alone.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from torchdevlint.flow.events import AttributeAssigned, Mixed
+from torchdevlint.flow.kinds.sizes import sizes_asked
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, Device, Origin
 from torchdevlint.flow.state.joins import is_module
@@ -17,7 +17,6 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import is_told_device
 from torchdevlint.flow.state.values import AT_LEAST_1, Site, Step, Tensor, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside
 
 _OF_LAYERS = frozenset({"weight", "bias", "running_mean", "running_var", "in_proj_weight", "in_proj_bias"})
 """What layers of torch hold their parameters and buffers under."""
@@ -64,13 +63,7 @@ def _is_sized_after(site: Site, path: str) -> bool:
     """``torch.zeros(bn.running_mean.shape)``, ``torch.randn(p.data.size())``, without a device."""
     if not isinstance(site.node, ast.Call) or is_told_device(site):
         return False
-    return any(each in (path, f"{path}.data") for each in _sizes_taken(site.node))
-
-
-def _sizes_taken(call: ast.Call) -> Iterator[str]:
-    for each in (node for argument in call.args for node in inside(argument)):
-        if isinstance(each, ast.Attribute) and each.attr in ("shape", "size"):
-            yield dotted_path(each.value) or ""
+    return any(dotted_path(each.value) in (path, f"{path}.data") for each in sizes_asked(site.node.args))
 
 
 EVENTS = {AttributeAssigned: _note_assigned}

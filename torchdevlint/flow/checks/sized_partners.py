@@ -6,9 +6,9 @@ What has a shape and meets a tensor is one, wherever it came from. Code that spe
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from torchdevlint.flow.events import Mixed, Operated
+from torchdevlint.flow.kinds.sizes import sizes_asked
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.knowing_devices import knows_devices
@@ -83,13 +83,7 @@ def _is_of_the_host(frame: Frame, state: State, made: ast.expr) -> bool:
 def _is_sized_after(site: Site, name: str) -> bool:
     if not isinstance(site.node, ast.Call) or is_told_device(site) or site.drawn:
         return False
-    return any(each == name for each in _sizes_taken(site.node))
-
-
-def _sizes_taken(call: ast.Call) -> Iterator[str]:
-    for each in (node for argument in call.args for node in inside(argument)):
-        if isinstance(each, ast.Attribute) and each.attr in ("shape", "size"):
-            yield dotted_path(each.value) or ""
+    return any(dotted_path(each.value) == name for each in sizes_asked(site.node.args))
 
 
 EVENTS = {Operated: _note_operands}

@@ -14,6 +14,7 @@ from torchdevlint.flow.checks.given_devices import Given, at_hand
 from torchdevlint.flow.checks.given_operands import by_operand
 from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, literal_place, record
 from torchdevlint.flow.events import ForeignCalled, FunctionCalled, Operated, UnknownCalled
+from torchdevlint.flow.kinds.sizes import sizes_asked
 from torchdevlint.flow.scope.names import argument_names
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.state.devices import Origin
@@ -22,7 +23,6 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Unknown
 from torchdevlint.flow.vouch.devices import remember
 from torchdevlint.flow.vouch.elsewhere import stands_here
-from torchdevlint.source.nodes import inside
 
 
 def _note_function(event: FunctionCalled) -> None:
@@ -55,7 +55,7 @@ def _note_operands(event: Operated) -> None:
     asked = unknown.keys() & argument_names(frame.function)
     placed = ((at, literal_place(frame, value)) for at, value in operands if isinstance(value, Tensor) and asked)
     for put, place in placed:
-        name = next((each.id for each in _sizes_told(place) if each.id in asked), None)
+        name = next((each for each, _ in _sizes_told(place) if each in asked), None)
         if name is None or place is None or not stands_here(frame, place, unknown[name][0]):
             continue
         found = by_operand(frame, (place, put), unknown[name], f"{name}.device")
@@ -63,12 +63,12 @@ def _note_operands(event: Operated) -> None:
             record(frame, event.state, place, cuda_in_words(place), found)
 
 
-def _sizes_told(call: ast.AST | None) -> Iterator[ast.Name]:
-    """`x` in ``f(x.shape[0], n=x.size(1))``."""
+def _sizes_told(call: ast.AST | None) -> Iterator[tuple[str, ast.Attribute]]:
+    """`x` in ``f(x.shape[0], n=x.size(1))``, and the place that asks for its size."""
     given = [*call.args, *(each.value for each in call.keywords)] if isinstance(call, ast.Call) else []
-    for each in (part for argument in given for part in inside(argument)):
-        if isinstance(each, ast.Attribute) and each.attr in ("shape", "size") and isinstance(each.value, ast.Name):
-            yield each.value
+    for each in sizes_asked(given):
+        if isinstance(each.value, ast.Name):
+            yield each.value.id, each
 
 
 def _named(keyword: ast.keyword) -> str | None:
@@ -79,12 +79,12 @@ def _named(keyword: ast.keyword) -> str | None:
 
 def sized_by(frame: Frame, state: State, node: ast.Call) -> Given | None:
     """The argument of the caller whose size is told: ``make(images.shape[0], device="cuda")``."""
-    for each in _sizes_told(node):
-        if each.id not in argument_names(frame.function):  # type: ignore[arg-type]
+    for name, asked in _sizes_told(node):
+        if name not in argument_names(frame.function):  # type: ignore[arg-type]
             continue
-        value = state.env.get(each.id)
+        value = state.env.get(name)
         if isinstance(value, Tensor) and value.device.origin in (Origin.ARGUMENT, Origin.MODEL):
-            return Given(f"{each.id}.device", f"`{each.id}` says how large it is", each)
+            return Given(f"{name}.device", f"`{name}` says how large it is", asked)
     return None
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import last_name
 from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.values import MAX_ITEMS, Conditions, Tensor, Value
+from torchdevlint.source.nodes import inside
 
 
 def is_one_element(value: Tensor) -> bool:
@@ -96,3 +98,10 @@ def rows_of(node: ast.expr, value: Value) -> int | None:
     first = size.elts[0] if isinstance(size, (ast.Tuple, ast.List)) and size.elts else size
     rows = first.value if isinstance(first, ast.Constant) else None
     return rows if isinstance(rows, int) and 0 < rows <= MAX_ITEMS else None
+
+
+def sizes_asked(nodes: Iterable[ast.expr]) -> Iterator[ast.Attribute]:
+    """``x.shape`` and ``x.size`` in ``f(x.shape[0], n=x.size(1))``, of the arguments of the call."""
+    for each in (part for node in nodes for part in inside(node)):
+        if isinstance(each, ast.Attribute) and each.attr in ("shape", "size"):
+            yield each
