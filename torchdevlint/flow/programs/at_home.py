@@ -114,14 +114,9 @@ class Home:
         if not is_of_ranks(fact) and (self._is_read_at_home(fact.at) or self._machines.are_for_cuda):
             return True
         own, load = self._leading_to.own, self._leading_to(fact.at)[0]
-        if (
-            own is None
-            or self._project is None
-            or not isinstance(load, ast.Call)
-            or not self._application.is_of_several
-        ):
+        if own is None or self._project is None or not isinstance(load, ast.Call):
             return False
-        return is_saved_on_cpu(own, self._project, load)
+        return self._application.is_of_several and is_saved_on_cpu(own, self._project, load)
 
     def _is_read_apart(self, fact: CheckpointLoad) -> bool:
         if fact.of_data or fact.brought_back:

@@ -1,7 +1,7 @@
-"""Models that accelerate prepares: they are moved to its device, and wrapped where several processes run.
+"""Models that accelerate prepares, or DeepSpeed initialises: they are moved, and nothing else moves with them.
 
-What else is prepared is not known afterwards: a loader brings its batches to the device. One that is not prepared does
-not (TDL005).
+Those of accelerate are wrapped where several processes run. What else is prepared is not known afterwards: a loader
+brings its batches to the device. One that is not prepared does not (TDL005).
 """
 
 from __future__ import annotations
