@@ -103,3 +103,19 @@ def test_a_package_that_is_called_torch_has_tensors_of_its_own(
         (tmp_path / name).write_text(text)
     result = check_file(str(tmp_path / "torch/nn/functional.py"), Settings())
     assert [each.code for each in result.diagnostics] == codes
+
+
+@pytest.mark.parametrize(("around", "codes"), [((), []), (("grids/__init__.py",), ["TDL014"])])
+def test_a_part_of_a_package_may_be_called_torch(tmp_path: Path, around: tuple[str, ...], codes: list[str]) -> None:
+    """``grids.torch`` is imported by that name, and what it imports as `torch` is PyTorch."""
+    noisy = "import torch\n\n\ndef noisy(x: torch.Tensor):\n    return x.to(x.device) + torch.rand(x.shape)\n"
+    files = {
+        "grids/torch/__init__.py": "from .noise import noisy\n",
+        "grids/torch/noise.py": noisy,
+        "setup.py": "setup()\n",
+    }
+    for name, text in {**files, **dict.fromkeys(around, "")}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    result = check_file(str(tmp_path / "grids/torch/noise.py"), Settings())
+    assert [each.code for each in result.diagnostics] == codes

@@ -46,10 +46,15 @@ def is_of_another_framework(tree: ast.Module) -> bool:
 
 
 def is_of_another_torch(path: str) -> bool:
-    """Whether a file is of a package that is called `torch` and is not PyTorch, which comes with its C++ as ``_C``."""
+    """Whether a file is of a package that is called `torch` and is not PyTorch, which comes with its C++ as ``_C``.
+
+    A part of another package, such as ``grids.torch``, is imported by that name, and does not stand in for PyTorch.
+    """
     parts = os.path.dirname(path).split(os.sep)
     package = os.sep.join(parts[: parts.index("torch") + 1]) if "torch" in parts else ""
     if not package or not os.path.isfile(os.path.join(package, "__init__.py")):
+        return False
+    if os.path.isfile(os.path.join(os.path.dirname(package), "__init__.py")):
         return False
     return not any(os.path.exists(os.path.join(package, each)) for each in _OF_PYTORCH)
 

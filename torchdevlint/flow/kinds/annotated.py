@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.knowledge.libraries import OTHER_FRAMEWORKS
 from torchdevlint.flow.scope.annotations import annotated_tensor, annotation_name, named_in, without_none
 from torchdevlint.flow.scope.taken_by_torch import is_converted
@@ -39,6 +40,32 @@ def _is_other(kind: Value) -> bool:
     if isinstance(kind, Ref):
         return is_module_class(kind.name)
     return isinstance(kind, Cls) and not any(base.endswith("Tensor") for base in kind.info.base_names)
+
+
+def is_annotated_tensor_class(frame: Frame, annotation: ast.expr | None) -> bool:
+    """Whether an annotation names a class of tensors: one of torch, or one of the project that is below it.
+
+    ``class Matrix(Tensor)`` tells type checkers of two dimensions, and what runs is a plain tensor. A class that has a
+    word in where its tensors are is another thing.
+    """
+    plain = without_none(annotation)
+    named = named_in(plain) if isinstance(plain, (ast.Name, ast.Attribute, ast.Constant)) else []
+    kinds = [frame.evaluate(each, State({})) for each in named]
+    return len(kinds) == 1 and _is_tensor_class(kinds[0])
+
+
+def _is_tensor_class(kind: Value) -> bool:
+    if isinstance(kind, Ref):
+        return kind.name == "torch.tensor" or kind.name in torch_api.TENSOR_CLASSES
+    if not isinstance(kind, Cls) or not kind.info.resolved:
+        return False
+    is_below = any(base in torch_api.TENSOR_CLASSES for base in kind.info.library_bases)
+    return is_below and _DECIDES_ABOUT_PLACES.isdisjoint(kind.info.all_methods)
+
+
+_DECIDES_ABOUT_PLACES = torch_api.MOVE_METHODS | {
+    "device", "__new__", "__init__", "__torch_function__", "__torch_dispatch__"
+}  # fmt: skip
 
 
 def is_of_another_framework(frame: Frame, annotation: ast.expr | None) -> bool:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 
 from torchdevlint.flow.kinds import loaders
-from torchdevlint.flow.kinds.annotated import is_of_another_framework
+from torchdevlint.flow.kinds.annotated import is_annotated_tensor_class, is_of_another_framework
 from torchdevlint.flow.kinds.by_default import left_to_default
 from torchdevlint.flow.kinds.targets import target_beside
 from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
@@ -192,6 +192,8 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
     if annotation_name(inside) in _NUMBER_ANNOTATIONS:
         return NUMBERS
     named = frame.evaluate(inside or annotation, State({})) if annotation is not None else UNKNOWN
+    if is_annotated_tensor_class(frame, annotation):
+        return _tensor(frame, parameter, entry)
     if isinstance(named, Cls) and inside is None:
         tensor = _tensor(frame, parameter, entry)
         if named.info.record is not None:
@@ -199,8 +201,6 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return kept_by_annotation(named.info, tensor.device, tensor.steps[0])
     if not isinstance(named, Ref):
         return None
-    if inside is None and (named.name == "torch.tensor" or named.name in torch_api.TENSOR_CLASSES):
-        return _tensor(frame, parameter, entry)
     if inside is not None:
         return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
     if is_module_class(named.name):  # a loss, unlike a model, has no parameters
