@@ -10,6 +10,7 @@ from collections.abc import Callable
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.annotated import is_annotated_tensor_class, is_of_another_framework
 from torchdevlint.flow.kinds.by_default import left_to_default
+from torchdevlint.flow.kinds.sizes import is_number_by_use
 from torchdevlint.flow.kinds.targets import target_beside
 from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
 from torchdevlint.flow.knowledge import libraries, torch_api
@@ -150,6 +151,8 @@ def _kind(
         return UNKNOWN
     place = _place(frame, name)
     if parameter.annotation is not None and not _may_hold_tensors(frame, parameter.annotation, place):
+        return UNKNOWN
+    if is_number_by_use(frame, uses):
         return UNKNOWN
     of_data = place.origin is Origin.ARGUMENT and _OF_DATA_SETS.search(name)
     return (loaders.part_moved(frame, function, parameter) or UNKNOWN) if of_data else Unknown(given=place)

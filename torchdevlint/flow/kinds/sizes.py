@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.uses import Uses
 from torchdevlint.flow.state.joins import alternatives, choose
-from torchdevlint.flow.state.values import MAX_ITEMS, Conditions, Tensor, Value
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import MAX_ITEMS, Conditions, Ref, Tensor, Value
 from torchdevlint.source.nodes import inside
 
 
@@ -105,3 +108,22 @@ def sizes_asked(nodes: Iterable[ast.expr]) -> Iterator[ast.Attribute]:
     for each in (part for node in nodes for part in inside(node)):
         if isinstance(each, ast.Attribute) and each.attr in ("shape", "size"):
             yield each
+
+
+def is_number_by_use(frame: Frame, uses: Uses) -> bool:
+    """Whether a name is given to what takes a number: ``range(n)``, ``torch.arange(0.5, n)``, ``torch.zeros(n, 2)``.
+
+    A bound may be a 0-dim tensor, but hardly anybody has one.
+    """
+    for call, place in uses.arguments:
+        name = dotted_path(call.func)
+        if name == "range" or (last_name(call.func) in _TAKE_NUMBERS and place not in _TAKE_OTHERS):
+            callee = frame.evaluate(call.func, State({}))
+            if isinstance(callee, Ref) and callee.name in _NUMBER_TAKERS:
+                return True
+    return False
+
+
+_TAKE_NUMBERS = torch_api.SIZE_FACTORIES | {"arange", "randint", "randperm", "eye"}
+_NUMBER_TAKERS = {"builtins.range"} | {f"torch.{each}" for each in _TAKE_NUMBERS}
+_TAKE_OTHERS = ("device", "dtype", "out", "generator", "requires_grad", "size")

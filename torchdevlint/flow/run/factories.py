@@ -296,7 +296,8 @@ def _may_be_tensor(frame: Frame, state: State, node: ast.expr) -> bool:
 def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """``torch.FloatTensor(..)``: always on the CPU; `Tensor(tensor)` is an alias of a CPU tensor.
 
-    What is told another device raises, and is taken to be there.
+    What is told another device raises, and is taken to be there. Of a tensor that may be anywhere none is left but one
+    of the CPU, since any other raises.
     """
     if frame.machine.default_changed:
         return Tensor(TOP)
@@ -307,7 +308,10 @@ def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, argument
     if not values:
         return Tensor(TOP, 1)
     if len(values) == 1 and isinstance(values[0], (Tensor, Choice)):
-        return values[0] if isinstance(values[0], Tensor) else UNKNOWN
+        if not isinstance(values[0], Tensor):
+            return UNKNOWN
+        came = values[0].device.origin in (Origin.ARGUMENT, Origin.MODEL) and not values[0].creations
+        return Tensor(TOP, values[0].ndim) if came else values[0]
     if len(values) == 1 and isinstance(values[0], Unknown):
         given = arguments.positional[0][0] if arguments.positional else None
         if name == "torch.Tensor" and given is not None and _may_be_tensor(frame, state, given):

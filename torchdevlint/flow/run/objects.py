@@ -21,7 +21,7 @@ from torchdevlint.flow.state.joins import alternatives, blurred, distribute, joi
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import is_elsewhere
 from torchdevlint.flow.state.records import of_itself
-from torchdevlint.flow.state.tensors import at, sites_in
+from torchdevlint.flow.state.tensors import at, sites_in, tensors_in
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NONE,
@@ -254,13 +254,13 @@ def _made(value: Value) -> frozenset[object] | None:
 
 
 def _any_of(value: Value) -> Value:
-    """What an attribute holds that several places write, when it is not known which of them came last."""
-    if not isinstance(value, Choice):
-        return value
-    rest = tuple(each for each in value.alternatives if each[1] != NONE)
-    if len(rest) < 2 or not any(isinstance(each, Tensor) for _, each in rest):
-        return value
-    return blurred(Choice(rest))
+    """What an attribute holds, or each item of it, that several places write: nobody knows which of them came last."""
+    if isinstance(value, Seq) and value.items is None:
+        return replace(value, element=_any_of(value.element))
+    rest = [each for _, each in alternatives(value) if each != NONE]
+    held = (Tensor, Seq, Map) if any(isinstance(each, Unknown) and each.given for each in rest) else Tensor
+    is_placed = any(isinstance(each, held) and next(tensors_in(each), None) is not None for each in rest)
+    return blurred(value) if is_placed and len(rest) > 1 else value
 
 
 def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Value:
