@@ -11,8 +11,9 @@ from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
 from torchdevlint.flow.kinds.managed_batches import LOADER_CLASSES, moves_batches, moves_those_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import without_none
+from torchdevlint.flow.scope.bookkeeping import is_called_text
 from torchdevlint.flow.scope.call_sites import gets_batches
-from torchdevlint.flow.scope.names import dotted_path, is_called_loader, mentions_device
+from torchdevlint.flow.scope.names import dotted_path, is_called_loader, last_name, mentions_device
 from torchdevlint.flow.scope.uses import asked_in, uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
@@ -20,6 +21,7 @@ from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
+    NONE,
     NUMBER,
     UNKNOWN,
     Const,
@@ -35,7 +37,6 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _MOVES = frozenset({"to", "cuda"})
@@ -89,11 +90,15 @@ def _item_of_tensor(taken: ast.AST, whole: Value, sliced: bool) -> Value:
 
 
 def item_of_batch(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: list[Value]) -> Tensor:
-    """What an index gives: of a batch one of its parts, which have dimensions; of a part perhaps a single number."""
+    """What an index gives: of a batch one of its parts, which have dimensions; of a part perhaps a single number.
+
+    Of what is not called a batch, a part by its name may be a number as well: a weight, or the step of the program.
+    """
     if value.device != LOADER:
         return value
     if all(isinstance(each, Const) and isinstance(each.value, str) for each in position):
-        return replace(value, ndim=AT_LEAST_1) if isinstance(node.value, ast.Subscript) else value
+        rows = isinstance(node.value, ast.Subscript) or last_name(node.value).endswith("batch")
+        return replace(value, ndim=AT_LEAST_1) if rows else value
     sliced = any(isinstance(each, ast.Slice) for each in inside(node.slice))
     single = not sliced and all(map(is_number, position)) and not _is_whole(frame, node.value, value, state)
     return replace(value, ndim=None) if single else value
@@ -130,7 +135,7 @@ def _given_by(
         if callee in ("enumerate", "tqdm", "track", "islice", "iter", "cycle"):
             inner = _given_by(frame, node.args[0], loop, state, beside_others)
             return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
-    source = frame.evaluate(node, state)
+    source = _given(frame.evaluate(node, state))
     if moves_those_of(frame, source):
         return None
     if "device" in asked_in(frame.function or frame.machine.tree).get(dotted_path(node) or "", ()):
@@ -226,10 +231,16 @@ def _root(node: ast.expr) -> str | None:
 
 def _is_loader(node: ast.expr, source: Value) -> bool:
     """A DataLoader whose data set is not on a device already, or something unknown that is called a loader."""
-    source = only(source, Library) or source
+    source = only(source, Library) or _given(source)
     if isinstance(source, Library):
         return source.name in LOADER_CLASSES and not any(_places(each) for each in source.children)
     return isinstance(source, Unknown) and is_called_loader(node)
+
+
+def _given(source: Value) -> Value:
+    """`source` where it is not None: a loop goes through what the object or the function was given."""
+    there = [each for _, each in alternatives(source) if each != NONE]
+    return there[0] if len(there) == 1 else source
 
 
 def _places(value: Value) -> bool:
@@ -271,20 +282,13 @@ def may_be_no_tensor(frame: Frame, operands: list[tuple[ast.expr, Value]], node:
     called like a text, in a function that moves other items of that batch one by one.
     """
     if isinstance(node, ast.Subscript):
-        return _is_called_text(node.slice) and _moves_items(frame, node.value)
+        return is_called_text(node.slice) and _moves_items(frame, node.value)
     if not isinstance(node, ast.Name) or not isinstance(value, Tensor) or not value.opaque:
         return False
     before = takewhile(lambda each: each[0] is not node, operands)
     moved = any(_may_be_moved(each) for _, operand in before for _, each in alternatives(operand))
     uses = uses_in(frame.function or frame.machine.tree).get(node.id)
     return moved and (uses is None or not (uses.is_tensor or uses.attributes))
-
-
-_TEXT = regex(r"(?:.*[_.])?(?:task|text|caption|prompt|sentence|instruction|question|title|description)s?$")
-
-
-def _is_called_text(key: ast.expr) -> bool:
-    return isinstance(key, ast.Constant) and isinstance(key.value, str) and _TEXT.match(key.value.lower()) is not None
 
 
 def _moves_items(frame: Frame, batch: ast.expr) -> bool:

@@ -30,7 +30,8 @@ from torchdevlint.flow.run.functions import run_function, spread
 from torchdevlint.flow.run.instances import given_to
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
-from torchdevlint.flow.run.modules import call_module, follows_input, given_by, opaque_result, run_as_module
+from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, run_as_module
+from torchdevlint.flow.run.outputs import follows_input, of_forward
 from torchdevlint.flow.run.prepared import prepare
 from torchdevlint.flow.run.tensor_methods import call_tensor_method, names_dimension, tensor_operands
 from torchdevlint.flow.run.unknown_calls import (
@@ -48,6 +49,7 @@ from torchdevlint.flow.run.unknown_calls import (
     unknown_method,
 )
 from torchdevlint.flow.scope.annotations import annotated_tensor
+from torchdevlint.flow.scope.model_names import is_named_like_a_loss
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
 from torchdevlint.flow.state.arguments import Arguments
@@ -164,7 +166,7 @@ def _brought_by_kind(
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         held = _is_held(receiver, callee.attr)
         frame.machine.emit(LayerCalled(frame, state, node, callee, operands, receiver if held else None))
-        if held:
+        if held and not is_named_like_a_loss(callee):
             return opaque_result(operands, receiver.device, given_by(receiver, receiver.device, node))
         compare_with_batch(frame, state, node, operands)
         if is_module_by_use(frame, callee):
@@ -335,13 +337,13 @@ def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, argume
     frame.machine.emit(ModuleCalled(frame, state, node, callee, arguments))
     name = "forward" if callee.info.is_module and "__call__" not in callee.info.all_methods else "__call__"
     method = callee.info.method(name, callee)
-    if method is not None and callee.info.is_module and is_elsewhere(method):
-        operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
-        if not any(isinstance(value, Tensor) and on_cpu(value.device) for _, value in operands):
-            return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
+    operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)] if callee.info.is_module else []
+    stayed = any(isinstance(value, Tensor) and on_cpu(value.device) for _, value in operands)
+    if method is not None and callee.info.is_module and is_elsewhere(method) and not stayed:
+        return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
     if method is None and callee.info.is_module:
-        operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
         compare_with_batch(frame, state, node, operands)
         return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
     given = spread(method, arguments) if method is not None else None
-    return UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)
+    found = UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)
+    return of_forward(callee, operands) if found == UNKNOWN and method is not None else found

@@ -17,7 +17,7 @@ from torchdevlint.flow.run.batch_beside import compare_with_batch, taken_by_name
 from torchdevlint.flow.run.gathered import gathered
 from torchdevlint.flow.run.imports import resolve
 from torchdevlint.flow.run.operations import Operands, combine
-from torchdevlint.flow.run.outputs import taken_by_loss
+from torchdevlint.flow.run.outputs import follows_input, taken_by_loss
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.wrapping import scatters
 from torchdevlint.flow.scope.names import last_name
@@ -291,29 +291,6 @@ def _is_there(value: Value, device: Device) -> bool:
     if place == device or (isinstance(value, Tensor) and value.opaque):
         return True
     return device == MODEL and place is not None and place.origin is Origin.ARGUMENT
-
-
-def follows_input(operands: Operands) -> Value:
-    """What a module gives that came from elsewhere: it is where its inputs were moved to, or the call would fail.
-
-    Which one of several accelerators that is, the module decides.
-    """
-    moved = [each for _, value in operands if isinstance(each := _as_placed(value), Tensor) and _was_placed(each)]
-    places = {
-        replace(each.device, index=None) for each in moved if each.device not in (TOP, Device(Origin.LITERAL, "meta"))
-    }
-    return Tensor(places.pop(), None, (), moved[0].steps, opaque=True) if len(places) == 1 else UNKNOWN
-
-
-def _as_placed(value: Value) -> Value:
-    """What ``tokenize(texts).to(device)`` gives, of which nothing but the place is known: a module takes it there."""
-    place = value.given if isinstance(value, Unknown) else None
-    return value if place is None or place.origin is not Origin.EXPRESSION else Tensor(place, None, opaque=True)
-
-
-def _was_placed(value: Tensor) -> bool:
-    """Whether the code has put it on an accelerator, or what it is calculated from."""
-    return not on_cpu(value.device) and (value.moved or value.device.origin in (Origin.LITERAL, Origin.EXPRESSION))
 
 
 def _of_chain(node: ast.Call, module: Library, operands: Operands, device: Device | None) -> Value:

@@ -1,4 +1,6 @@
-"""What a loss is given: tensors, whatever made them; and where the output of a model is that is an argument."""
+"""What a loss is given: tensors, whatever made them; where the output of a model is that is an argument,
+and what a model gives of which nothing is known but where its inputs are.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,19 @@ import re
 from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.parameters import place_of_argument
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
-from torchdevlint.flow.state.values import AT_LEAST_1, Library, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Obj, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _MODEL = regex(
     r"(?:^|_)(?:model|net|network|net[a-z]|encoder|decoder|classifier|bert|module|backbone|critic|unet|student|teacher"
@@ -87,3 +92,56 @@ def _place_of_model(frame: Frame, state: State, callee: ast.expr) -> Device | No
         return value.device
     place = place_of_argument(frame, path)
     return place if place.origin is Origin.ARGUMENT and isinstance(value, (Unknown, Library)) else None
+
+
+def follows_input(operands: Operands) -> Value:
+    """What a module gives that came from elsewhere: it is where its inputs were moved to, or the call would fail.
+
+    Which one of several accelerators that is, the module decides.
+    """
+    moved = [each for _, value in operands if isinstance(each := _as_placed(value), Tensor) and _was_placed(each)]
+    places = {
+        replace(each.device, index=None) for each in moved if each.device not in (TOP, Device(Origin.LITERAL, "meta"))
+    }
+    return Tensor(places.pop(), None, (), moved[0].steps, opaque=True) if len(places) == 1 else UNKNOWN
+
+
+def of_forward(module: Obj, operands: Operands) -> Value:
+    """What a `forward` of this file gives that is not understood: it is where its inputs were moved to.
+
+    Nothing is known of it where the method, or another one that it calls, may bring something to the host.
+    """
+    info = module.info
+    if not info.is_module or any(_moves_something(info.all_methods[each][1]) for each in _run_by(info, "forward")):
+        return UNKNOWN
+    return follows_input(operands)
+
+
+def _run_by(info: ClassInfo, name: str) -> set[str]:
+    """The methods of a class that one of them calls, and it itself."""
+    found, left = set[str](), [name]
+    while left:
+        each = left.pop()
+        if each in info.all_methods and each not in found:
+            found.add(each)
+            left += [one.attr for one in nodes_in(info.all_methods[each][1], ast.Attribute)]
+    return found
+
+
+@once_a_node
+def _moves_something(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(each.attr in _MOVES for each in nodes_in(method, ast.Attribute))
+
+
+_MOVES = torch_api.MOVE_METHODS | {"numpy", "tolist", "item"}
+
+
+def _as_placed(value: Value) -> Value:
+    """What ``tokenize(texts).to(device)`` gives, of which nothing but the place is known: a module takes it there."""
+    place = value.given if isinstance(value, Unknown) else None
+    return value if place is None or place.origin is not Origin.EXPRESSION else Tensor(place, None, opaque=True)
+
+
+def _was_placed(value: Tensor) -> bool:
+    """Whether the code has put it on an accelerator, or what it is calculated from."""
+    return not on_cpu(value.device) and (value.moved or value.device.origin in (Origin.LITERAL, Origin.EXPRESSION))

@@ -14,11 +14,11 @@ from torchdevlint.flow.kinds.given_models import runs_a_model
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
-from torchdevlint.flow.run.modules import follows_input
 from torchdevlint.flow.run.moves import method_device, number_of_device, to_device
 from torchdevlint.flow.run.numpy_reads import note_unknown
 from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import combine
+from torchdevlint.flow.run.outputs import follows_input
 from torchdevlint.flow.run.rebound import of_rebound
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path

@@ -5,6 +5,8 @@ Such a name decides towards silence only. It is read by its words: `seq_len` is 
 
 from __future__ import annotations
 
+import ast
+
 from torchdevlint.patterns import regex
 
 _WORD = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -33,3 +35,11 @@ def is_quantity(path: str | None) -> bool:
 
 def _words(path: str | None) -> list[str]:
     return [each.group().lower() for each in _WORD.finditer((path or "").rpartition(".")[2])]
+
+
+def is_called_text(key: ast.expr) -> bool:
+    """Whether the key of an item says that it is a text, which stays where it is: ``batch["caption"]``."""
+    return isinstance(key, ast.Constant) and isinstance(key.value, str) and _TEXT.match(key.value.lower()) is not None
+
+
+_TEXT = regex(r"(?:.*[_.])?(?:task|text|caption|prompt|sentence|instruction|question|title|description)s?$")
