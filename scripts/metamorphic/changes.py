@@ -98,6 +98,8 @@ def members_imported(text: str) -> str | None:
     tree = ast.parse(text)
     if not any(isinstance(n, ast.Import) and [as_bound(a) for a in n.names] == ["torch"] for n in tree.body):
         return None
+    if any(n.arg == "torch" for n in ast.walk(tree) if isinstance(n, ast.arg)):
+        return None
     used = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and is_torch(n.value)]
     taken = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | set(dir(builtins))
     taken |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}

@@ -24,7 +24,7 @@ from torchdevlint.flow.run.functions import run_body
 from torchdevlint.flow.run.objects import self_of
 from torchdevlint.flow.run.statements import execute
 from torchdevlint.flow.scope import input_pipeline
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_one_of, last_name
+from torchdevlint.flow.scope.names import argument_names, is_one_of, last_name, public_path
 from torchdevlint.flow.scope.programs import functions_apart_from
 from torchdevlint.flow.scope.traced import functions_when_traced
 from torchdevlint.flow.state.arrivals import Parameter
@@ -222,7 +222,7 @@ def _stays_on_cpu(call: ast.Call) -> bool:
     """Whether a change of the default is literally to the CPU: ``set_default_tensor_type(torch.DoubleTensor)``."""
     if len(call.args) != 1:
         return False
-    name = call.args[0].value if isinstance(call.args[0], ast.Constant) else dotted_path(call.args[0])
+    name = call.args[0].value if isinstance(call.args[0], ast.Constant) else public_path(call.args[0])
     return isinstance(name, str) and (name == "cpu" or (name.endswith("Tensor") and "cuda" not in name))
 
 

@@ -63,7 +63,7 @@ from torchdevlint.flow.checks.host_reads import is_off_host
 from torchdevlint.flow.events import Met
 from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.flow.kinds.parameters import place_of_argument
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, public_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
@@ -199,7 +199,7 @@ def _holder(frame: Frame, node: ast.expr) -> str | None:
     """The name of what a value is an item of, under a literal key: `d` for ``torch.clamp(d["lengths"], min=1)``."""
     for _ in range(_MAX_HOPS):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            of_torch = dotted_path(node.func.value) == "torch"
+            of_torch = public_path(node.func.value) == "torch"
             if of_torch and not node.args:
                 return None
             node = node.args[0] if of_torch else node.func.value

@@ -54,7 +54,7 @@ from torchdevlint.flow.checks import device_specs
 from torchdevlint.flow.checks.for_cuda import is_for_cuda, kernel_before
 from torchdevlint.flow.facts.devices import MaybeCpuDevice
 from torchdevlint.flow.scope.handled_errors import WITHOUT_CUDA, may_catch
-from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path
+from torchdevlint.flow.scope.names import argument_names, defaults, device_spec, dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -208,8 +208,8 @@ def _results(node: ast.expr) -> Iterator[ast.expr]:
     elif isinstance(node, ast.BoolOp):
         for each in node.values:
             yield from _results(each)
-    elif isinstance(node, ast.Call) and len(node.args) == 1 and (dotted_path(node.func) or "").endswith("device"):
-        yield from _results(node.args[0])
+    elif device_spec(node) is not node:
+        yield from _results(device_spec(node))
     else:
         yield node
 

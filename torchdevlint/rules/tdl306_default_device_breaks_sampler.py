@@ -50,7 +50,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, VALUELESS_TYPES
@@ -157,7 +157,7 @@ def _report(
     shown: str,
 ) -> None:
     machine, tail = frame.machine, name.rpartition(".")[2]
-    by_type = setter is None or not (dotted_path(setter.func) or "").endswith("set_default_device")
+    by_type = setter is None or last_name(setter.func) != "set_default_device"
     device = '"cuda"' if by_type or setter is None else machine.text_of(setter.args[0])
     bound = spelled(machine.tree, "torch.Generator") == "torch.Generator" and (
         setter is None or (_is_bound(frame, setter.args[0], node) and not _is_under_test(machine.tree, setter, node))
@@ -212,10 +212,8 @@ def _setters(tree: ast.Module) -> list[tuple[ast.AST | None, ast.Call]]:
 
 
 def _is_setter(call: ast.Call) -> bool:
-    path = dotted_path(call.func) or ""
-    return (
-        len(call.args) == 1 and path.rpartition(".")[2] in _SETTERS and path.partition(".")[0] in ("torch", *_SETTERS)
-    )
+    head, _, tail = public_path(call.func).rpartition(".")
+    return len(call.args) == 1 and head == "torch" and tail in _SETTERS
 
 
 def _is_to_cpu(call: ast.Call) -> bool:
@@ -226,7 +224,7 @@ def _is_to_cpu(call: ast.Call) -> bool:
 def _is_to_accelerator(call: ast.Call) -> bool:
     """Whether it names an accelerator, or a device that is chosen elsewhere, which counts as one."""
     text = _text_of(call.args[0])
-    if (dotted_path(call.func) or "").endswith("set_default_tensor_type"):
+    if public_path(call.func) == "torch.set_default_tensor_type":
         return text is not None and ".cuda." in text and text.endswith("Tensor")
     return text is not None and not text.startswith(("cpu", "meta"))
 
@@ -237,7 +235,7 @@ def _text_of(node: ast.expr) -> str | None:
         return _text_of(node.args[0])
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
-    return dotted_path(node) or "?"
+    return public_path(node) or "?"
 
 
 def _function_around(tree: ast.Module, call: ast.Call) -> Function | None:

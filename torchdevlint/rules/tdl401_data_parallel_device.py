@@ -223,7 +223,7 @@ def _is_never_moved(frame: Frame, module: Library, call: ast.Call) -> bool:
     if machine.default_changed or not call.args or call not in calls or not _stays_by_itself(module.inner):
         return False
     ids = device_ids(call)
-    if ids is not None and not isinstance(ids, (ast.List, ast.Tuple)) and not is_all_gpus(ast.unparse(ids)):
+    if ids is not None and not isinstance(ids, (ast.List, ast.Tuple)) and not is_all_gpus(ids):
         return False
     contexts = [item.context_expr for block in nodes_in(machine.tree, ast.With) for item in block.items]
     if any("device(" in ast.unparse(each) for each in contexts):

@@ -56,7 +56,8 @@ from collections.abc import Iterator
 from torchdevlint.flow.events import Branched
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.scope.assigned import assignments_by_path
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import device_spec, dotted_path, public_path
+from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
@@ -184,8 +185,7 @@ def _chooses(one: ast.expr, other: ast.expr) -> bool:
 
 
 def _kind(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("device") and len(node.args) == 1:
-        node = node.args[0]
+    node = device_spec(node)
     if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
         return "cuda" if str(node.values[0].value).startswith("cuda") else None
     text = node.value if isinstance(node, ast.Constant) else None
@@ -221,7 +221,7 @@ def _is_bound_to_question(frame: Frame, path: str) -> bool:
         values = [each.value for each in found if dotted_path(each.targets[0]) == path]
         if values:
             calls = [*nodes_in(values[0], ast.Call), *([values[0]] if isinstance(values[0], ast.Call) else ())]
-            asks = any((dotted_path(each.func) or "").endswith("cuda.is_available") for each in calls)
+            asks = any(public_path(each.func) == _ASKS for each in calls)
             return len(values) == 1 and asks
     return False
 
@@ -261,17 +261,22 @@ def _rewritten(frame: Frame, node: ast.AST, form: str) -> tuple[Span | None, str
     test = getattr(node, "test", None)
     if not isinstance(node, ast.IfExp) or not isinstance(test, ast.Call):
         return nothing
-    if form == "built" and dotted_path(test.func) == _BUILT:
-        return machine.span_of(test), "torch.backends.mps.is_available()", None, ""
-    if form != "choice" or dotted_path(test.func) != _ASKS or _is_older(machine.settings.target_torch):
+    torch = spelled(machine.tree, "torch")
+    if torch is None:
         return nothing
-    current = "torch.accelerator.current_accelerator()"
-    texts = [ast.unparse(node.body), ast.unparse(node.orelse)]
-    if texts == ["'cuda'", "'cpu'"]:
-        current += ".type"
-    elif texts != ["torch.device('cuda')", "torch.device('cpu')"]:
+    if form == "built" and public_path(test.func) == _BUILT:
+        return machine.span_of(test), f"{torch}.backends.mps.is_available()", None, ""
+    if form != "choice" or public_path(test.func) != _ASKS or _is_older(machine.settings.target_torch):
         return nothing
-    return machine.span_of(test), "torch.accelerator.is_available()", machine.span_of(node.body), current
+    arms = (node.body, node.orelse)
+    specs = [device_spec(each) for each in arms]
+    if [each.value if isinstance(each, ast.Constant) else None for each in specs] != ["cuda", "cpu"]:
+        return nothing
+    are_texts = {spec is arm for spec, arm in zip(specs, arms, strict=True)}
+    if len(are_texts) > 1:
+        return nothing
+    current = f"{torch}.accelerator.current_accelerator(){'.type' if are_texts == {True} else ''}"
+    return machine.span_of(test), f"{torch}.accelerator.is_available()", machine.span_of(node.body), current
 
 
 def _is_older(release: str | None) -> bool:

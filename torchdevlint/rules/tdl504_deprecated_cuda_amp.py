@@ -52,7 +52,7 @@ from torchdevlint.flow.events import Decorated
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.releases import is_for_older
 from torchdevlint.flow.run.arguments import as_argument
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
@@ -162,7 +162,7 @@ def _knows_successor(machine: Machine) -> bool:
     """Whether the file uses ``torch.amp`` too: then it chooses by release."""
     imported = (each.module for each in nodes_in(machine.tree, ast.ImportFrom))
     return "torch.amp" in imported or any(
-        dotted_path(each) == "torch.amp" for each in nodes_in(machine.tree, ast.Attribute)
+        public_path(each) == "torch.amp" for each in nodes_in(machine.tree, ast.Attribute)
     )
 
 

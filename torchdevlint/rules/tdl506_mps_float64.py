@@ -50,7 +50,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -204,7 +204,7 @@ def _double(frame: Frame, state: State, node: ast.expr, depth: int = 0) -> Why |
     dtype = next((each.value for each in node.keywords if each.arg == "dtype"), None)
     if dtype is not None:
         said = frame.evaluate(dtype, state)
-        doubles = dotted_path(dtype) in (*_DOUBLES, "np.float64", "numpy.float64") or said == Ref("numpy.float64")
+        doubles = public_path(dtype) in _DOUBLES or said == Ref("numpy.float64")
         return ("its type is said to be float64 here", dtype) if doubles and name else None
     if name in _OF_NUMPY:
         return "NumPy's numbers are float64", node
@@ -217,7 +217,7 @@ def _double(frame: Frame, state: State, node: ast.expr, depth: int = 0) -> Why |
     method = node.func.attr
     if method == "double" and not node.args:
         return "it is made float64 here", node
-    if method in ("to", "type", "astype") and len(node.args) == 1 and dotted_path(node.args[0]) in _DOUBLES:
+    if method in ("to", "type", "astype") and len(node.args) == 1 and public_path(node.args[0]) in _DOUBLES:
         return "it is made float64 here", node
     return _double(frame, state, node.func.value, depth) if method in _KEEPS else None
 
@@ -227,7 +227,7 @@ def _cast_after(frame: Frame, node: ast.Call) -> ast.Call | None:
     scope = frame.function or frame.machine.tree
     for call in nodes_in(scope, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.value is node:
-            types = {dotted_path(each) or "" for each in call.args}
+            types = {public_path(each) for each in call.args}
             if {each.arg for each in call.keywords} - _SAYS_NO_PLACE or len(call.args) > 1:
                 continue
             casts = call.func.attr in torch_api.DTYPE_METHODS - {"double"} or "torch.float32" in types

@@ -10,6 +10,7 @@ import ast
 import re
 
 from torchdevlint.patterns import regex
+from torchdevlint.source.imported import keep_imports
 from torchdevlint.source.python import module_of
 from torchdevlint.syntax.depth import check_depth
 from torchdevlint.syntax.errors import InvalidSyntaxError, ParseError, TooDeepError
@@ -24,13 +25,14 @@ _NEW_SYNTAX = ("invalid syntax", "expected '('", "f-string", "multiple exception
 
 
 def parse(text: str) -> ast.Module:
-    """The tree of a source text.
+    """The tree of a source text, whose names know what they are imported as.
 
     A recursive walk over it with up to three frames a node stays within Python's default recursion limit.
     Raises InvalidSyntaxError, or TooDeepError where the text is nested too deeply to be parsed or walked.
     """
     tree = _parse(text)
     check_depth(tree)
+    keep_imports(tree)
     return tree
 
 

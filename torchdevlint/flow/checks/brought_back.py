@@ -14,13 +14,13 @@ from torchdevlint.flow.checks.file_names import Scopes, scopes_of
 from torchdevlint.flow.checks.kept_modules import is_sent_to_cpu, says_cpu
 from torchdevlint.flow.checks.saved_names import values_in
 from torchdevlint.flow.checks.telling_names import HOLE, may_be_equal
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, own_nodes_in
 
-_JOINS = frozenset("os.path.join path.join join Path pathlib.Path PurePath".split())
+_JOINS = frozenset("os.path.join pathlib.Path pathlib.PurePath".split())
 _FILLS = frozenset("append extend insert add update".split())
 _COPIES = frozenset("deepcopy copy dict list tuple OrderedDict".split())
 _GIVES_NO_MORE = frozenset("torch.load bool float int len range round str time.time vars".split())
@@ -71,7 +71,7 @@ def _modules(project: Project, paths: tuple[str, ...]) -> Iterator[ModuleFile]:
 
 
 def _saves(calls: Iterable[ast.Call]) -> Iterator[ast.Call]:
-    return (each for each in calls if dotted_path(each.func) == "torch.save" and len(each.args) > 1)
+    return (each for each in calls if public_path(each.func) == "torch.save" and len(each.args) > 1)
 
 
 def _is_like(path: tuple[str, str] | None, other: tuple[str, str]) -> bool:
@@ -100,13 +100,13 @@ def _text(scope: ast.AST, node: ast.expr, hops: int = _MOST_HOPS) -> str:
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
         between = "/" if isinstance(node.op, ast.Div) else ""
         return f"{_text(scope, node.left, hops)}{between}{_text(scope, node.right, hops)}"
-    if isinstance(node, ast.Call) and dotted_path(node.func) in _JOINS:
+    if isinstance(node, ast.Call) and public_path(node.func) in _JOINS:
         return "/".join(_text(scope, each, hops) for each in node.args)
     if isinstance(node, ast.Name) and hops:
         bound = values_in(scope).get(node.id, [])
         value = bound[0].value if len(bound) == 1 and bound[0].place is None else None
         if isinstance(value, (ast.JoinedStr, ast.BinOp, ast.Constant)) or (
-            isinstance(value, ast.Call) and dotted_path(value.func) in _JOINS
+            isinstance(value, ast.Call) and public_path(value.func) in _JOINS
         ):
             return _text(scope, value, hops - 1)
     written = ast.unparse(node)
@@ -129,7 +129,7 @@ def _is_state_of_cpu(scope: ast.AST, state: ast.Call) -> bool:
 
 def _stays(call: ast.Call) -> bool:
     """Whether a call is known not to give what is on an accelerator: what is loaded again comes from the same place."""
-    return says_cpu(call) or dotted_path(call.func) in _GIVES_NO_MORE
+    return says_cpu(call) or public_path(call.func) in _GIVES_NO_MORE
 
 
 def _held(scopes: Scopes, node: ast.expr, hops: int) -> Iterator[ast.expr]:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from torchdevlint.flow.checks.kept_modules import is_bare_module
 from torchdevlint.flow.checks.saved_names import blocks_around, values_in
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.source.nodes import assignments_in, inside, is_below, nodes_in, once_a_node
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -33,7 +33,7 @@ def _saves_to(scope: ast.AST) -> dict[str, list[ast.Call]]:
     """The calls of `torch.save`, by what is written for the path."""
     found: dict[str, list[ast.Call]] = {}
     for call in nodes_in(scope, ast.Call):
-        if dotted_path(call.func) == "torch.save" and len(call.args) > 1:
+        if public_path(call.func) == "torch.save" and len(call.args) > 1:
             found.setdefault(ast.dump(call.args[1]), []).append(call)
     return found
 

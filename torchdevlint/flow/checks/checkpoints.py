@@ -20,7 +20,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program, numbers_gpus
 from torchdevlint.flow.scope.each_rank import is_run_by_each_rank
 from torchdevlint.flow.scope.fed_loads import feeds_one_module, only_fed
-from torchdevlint.flow.scope.names import argument_names, dotted_path, has_stars, positional_names
+from torchdevlint.flow.scope.names import argument_names, has_stars, positional_names, public_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -170,7 +170,7 @@ def _is_only_handed_on(function: ast.AST, parameter: str) -> bool:
     """Whether every place that reads a parameter gives it as the argument for the place of a load."""
     calls = nodes_in(function, ast.Call)
     given = [each.value for call in calls for each in call.keywords if each.arg in ("map_location", parameter)]
-    given += [each for call in calls if (dotted_path(call.func) or "").endswith(LOADS) for each in call.args[1:]]
+    given += [each for call in calls if public_path(call.func).endswith(LOADS) for each in call.args[1:]]
     return all(each in given for each in nodes_in(function, ast.Name) if each.id == parameter)
 
 

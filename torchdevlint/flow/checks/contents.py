@@ -14,7 +14,7 @@ from msgspec import Struct
 from torchdevlint.flow.kinds.element_calls import calls_elements
 from torchdevlint.flow.scope.annotations import annotation_name, element_annotation, without_none
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
@@ -22,7 +22,7 @@ from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_n
 
 OF_MODULES = regex(r"(?:\w+_)?(?:modules|models|networks|nets|layers|blocks|encoders|decoders|experts)")
 """Arguments that hold modules; a second witness only."""
-_COPIES = frozenset({"list", "tuple", "dict", "OrderedDict", "collections.OrderedDict"})
+_COPIES = frozenset({"list", "tuple", "dict", "collections.OrderedDict"})
 _LISTS = frozenset({"list", "List", "tuple", "Tuple"})
 _DICTS = frozenset({"dict", "Dict", "OrderedDict"})
 _ADDS = frozenset({"append", "insert", "add", "appendleft"})
@@ -78,7 +78,7 @@ class Built(Struct, frozen=True):
             return self._all([node.body, node.orelse], names)
         if isinstance(node, ast.BinOp):
             return self._all([node.left, node.right] if isinstance(node.op, ast.Add) else [node.left], names)
-        if isinstance(node, ast.Call) and dotted_path(node.func) in _COPIES and not node.keywords:
+        if isinstance(node, ast.Call) and public_path(node.func) in _COPIES and not node.keywords:
             return self.elements(node.args[0], names) if node.args else []
         if not isinstance(node, ast.Name) or not names or self.is_parameter(node.id):
             return None
@@ -153,7 +153,7 @@ def _copied(node: ast.expr) -> tuple[str | None, str | None]:
     if isinstance(node, ast.Name):
         return node.id, None
     if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], ast.Name):
-        name = dotted_path(node.func)
+        name = public_path(node.func)
         return (node.args[0].id, "dict" if "ict" in name else "list") if name in _COPIES else (None, None)
     if isinstance(node, ast.List) and len(node.elts) == 1 and isinstance(node.elts[0], ast.Starred):
         return dotted_path(node.elts[0].value), "list"
@@ -175,7 +175,7 @@ def _where_given(node: ast.expr) -> ast.expr:
 def _is_empty(node: ast.expr) -> bool:
     """``[]``, ``{}``, ``()``, ``list()`` and ``dict()``."""
     if isinstance(node, ast.Call):
-        return dotted_path(node.func) in _COPIES and not node.args and not node.keywords
+        return public_path(node.func) in _COPIES and not node.args and not node.keywords
     return (isinstance(node, (ast.List, ast.Tuple)) and not node.elts) or (isinstance(node, ast.Dict) and not node.keys)
 
 

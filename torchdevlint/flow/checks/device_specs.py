@@ -11,6 +11,7 @@ from torchdevlint.flow.kinds.converted import is_list_by_text
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import names_a_device
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives, is_number
@@ -19,7 +20,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Ref, Seq, Tensor, Value
 from torchdevlint.flow.vouch.names import is_read_otherwise
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, is_below, nodes_in, once_a_node
 
 CONTEXT = "torch.cuda.device"
 _STRING = regex(r"([A-Za-z_]+)(?::(?:0|[1-9][0-9]*))?", re.ASCII)
@@ -269,8 +270,7 @@ def _record(frame: Frame, call: ast.Call, node: ast.expr, name: str, problem: Pr
         inside = node.elts[0] if isinstance(node, ast.Tuple) and len(node.elts) == 1 else node
         text = machine.text_of(inside)
         problem = ("tuple", machine.text_of(node), text if inside is not node else f"{text}[0]")
-    within = nodes_in(call, type(node))
-    used_at = None if any(each is node for each in within) else machine.span_of(call)
+    used_at = None if is_below(node, call) else machine.span_of(call)
     written = _rewritten(node, machine.text_of(node), problem)
     machine.record_anyway(
         ("invalid device", node),
@@ -299,8 +299,9 @@ def _record_context(frame: Frame, call: ast.Call, name: str, context: Value) -> 
     assert isinstance(context.made_at, ast.Call)
     machine, made_at = frame.machine, context.made_at
     given = machine.text_of(made_at.args[0]) if len(made_at.args) == 1 else ""
-    text = f'torch.device("cuda:{given}")' if given.isdecimal() else f"torch.device({given})"
-    written = text if given and dotted_path(made_at.func) == CONTEXT else ""
+    device = spelled(machine.tree, "torch.device")
+    text = (device or "torch.device") + (f'("cuda:{given}")' if given.isdecimal() else f"({given})")
+    written = text if given and device is not None else ""
     machine.record_anyway(
         ("invalid device", made_at),
         lambda: InvalidDevice(

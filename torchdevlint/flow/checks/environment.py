@@ -13,7 +13,7 @@ from torchdevlint.flow.events import Augmented, Entered, ItemAssigned, Placed
 from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
 from torchdevlint.flow.kinds.options import as_parsed
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import is_number
@@ -206,7 +206,7 @@ def _is_the_same_each_time(frame: Frame, value: ast.expr | None) -> bool:
 def _is_relied_on(tree: ast.Module, name: str) -> bool:
     """Whether the file reads the variable by its wrong name, or names a GPU that the right one may hide."""
     given = {id(each.slice) for each in nodes_in(tree, ast.Subscript) if isinstance(each.ctx, ast.Store)}
-    calls = (each for each in nodes_in(tree, ast.Call) if (dotted_path(each.func) or "") in _SETTERS)
+    calls = (each for each in nodes_in(tree, ast.Call) if public_path(each.func) in _SETTERS)
     given.update(id(each.args[0]) for each in calls if each.args)
     given.update(id(key) for each in nodes_in(tree, ast.Dict) for key in each.keys)
     texts = [each for each in nodes_in(tree, ast.Constant) if isinstance(each.value, str)]

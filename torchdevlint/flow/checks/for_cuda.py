@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda, public_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in, once_a_node, own_nodes_in
@@ -81,7 +81,7 @@ def kernel_before(scope: ast.AST, line: int) -> bool:
 @once_a_node
 def _kernels_in(scope: ast.AST) -> tuple[int, ...]:
     """The lines of calls such as ``nms_cuda.forward(..)`` and ``_ext.nms_gpu(..)``, none of which is torch's own."""
-    paths = ((call.lineno, dotted_path(call.func) or "") for call in nodes_in(scope, ast.Call))
+    paths = ((call.lineno, public_path(call.func)) for call in nodes_in(scope, ast.Call))
     return tuple(
         line
         for line, path in paths

@@ -14,7 +14,7 @@ from torchdevlint.flow.facts.portability import NamedCuda
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.handled_errors import WITHOUT_CUDA, may_catch
-from torchdevlint.flow.scope.names import dotted_path, mentions_cuda
+from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, public_path
 from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.scope.straight import straight
 from torchdevlint.flow.state.devices import Origin
@@ -265,7 +265,7 @@ def _moved_by_cuda(call: ast.Call) -> list[Named]:
 
 
 def _legacy(node: ast.expr) -> str | None:
-    path = node.value if isinstance(node, ast.Constant) else dotted_path(node)
+    path = node.value if isinstance(node, ast.Constant) else public_path(node)
     return path if isinstance(path, str) and path.startswith("torch.cuda.") and path.endswith("Tensor") else None
 
 

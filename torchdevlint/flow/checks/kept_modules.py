@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.checks.file_names import Scopes
 from torchdevlint.flow.checks.saved_names import before, values_in
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name
 from torchdevlint.source.nodes import assignment_of, assignments_in, is_inside, nodes_in, once_a_node
 
 _OF_MODULES = frozenset(
@@ -114,8 +114,7 @@ def says_cpu(call: ast.Call) -> bool:
 
 
 def is_cpu(node: ast.expr) -> bool:
-    if isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("device") and len(node.args) == 1:
-        node = node.args[0]
+    node = device_spec(node)
     return isinstance(node, ast.Constant) and node.value == "cpu"
 
 

@@ -11,7 +11,7 @@ from torchdevlint.flow.checks.loaded_options import stands_for_options
 from torchdevlint.flow.checks.loaded_uses import is_read_by_host
 from torchdevlint.flow.checks.packed_files import is_packed
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, mentions_cuda, mentions_device, places_in
+from torchdevlint.flow.scope.names import dotted_path, is_dtype, mentions_cuda, mentions_device, places_in, public_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -24,7 +24,7 @@ _OF_WEIGHTS = frozenset("load state_dict parameters named_parameters modules".sp
 _OF_MODELS = frozenset(
     "load_state_dict state_dict parameters train eval cuda to zero_grad step backward register_buffer".split()
 )
-_READERS = frozenset("json np numpy pickle yaml".split())
+_READERS = frozenset("json numpy pickle yaml".split())
 """Modules whose `load` gives no tensors of an accelerator, or reads what the same program keeps twice."""
 _TAKES_CPU_DATA = frozenset("set_rng_state set_rng_state_all setstate set_state set_sampler".split())
 _TAKES_STATE_OR_DATA = _TAKES_CPU_DATA | {"load_state_dict"}
@@ -163,7 +163,7 @@ def may_be_elsewhere(scope: ast.AST, value: ast.expr) -> bool:
     """Whether weights, or something that is moved to a device, are among what a value is made of."""
     parts = list(inside(value))
     called = [each.func for each in parts if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)]
-    weights = (each for each in called if each.attr in _OF_WEIGHTS and dotted_path(each.value) not in _READERS)
+    weights = (each for each in called if each.attr in _OF_WEIGHTS and public_path(each.value) not in _READERS)
     if any(weights) or any(_moves(each) for each in parts):
         return True
     return not {dotted_path(each) for each in parts}.isdisjoint(_weighty(scope))
@@ -189,7 +189,7 @@ def _weighty(scope: ast.AST) -> frozenset[str]:
 
 def _is_dtype(place: ast.expr) -> bool:
     """Whether a place is none but a dtype: ``x.to(torch.float32)``."""
-    return is_dtype_name(dotted_path(place) or "")
+    return is_dtype(place)
 
 
 def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:

@@ -9,7 +9,7 @@ from torchdevlint.flow.checks.file_names import Place, file_name, scopes_of
 from torchdevlint.flow.checks.saved_names import bound_to
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import own_call_sites
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import nodes_in, own_nodes_in
 
@@ -69,7 +69,7 @@ def _makes_options(at: Place, node: ast.expr | None, hops: int = _MOST_HOPS) -> 
         )
     if not isinstance(node, ast.Call):
         return False
-    if dotted_path(node.func) in ("argparse.Namespace", "Namespace"):
+    if public_path(node.func) == "argparse.Namespace":
         return True
     if isinstance(node.func, ast.Attribute) and node.func.attr in _PARSES:
         return is_parser(at, node.func.value)

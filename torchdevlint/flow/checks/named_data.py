@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.checks.loaded_data import may_be_elsewhere
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
@@ -36,7 +36,7 @@ _OF_MODELS = frozenset(
 _OF_OPTIONS = frozenset("arg config hparam opt option setting".split())
 _AS_MODELS = frozenset("load_state_dict eval train parameters named_parameters modules state_dict cpu keys".split())
 """Methods of models, of state dicts, and of tensors that may be elsewhere."""
-_READERS = frozenset("torch np numpy pickle json joblib yaml".split())
+_READERS = frozenset("torch numpy pickle json joblib yaml".split())
 _TAKES_MODELS = _OF_MODELS | {"load"}
 
 
@@ -171,7 +171,7 @@ def _takes_models(function: ast.expr) -> bool:
         return False
     owner = list(_words(last_name(function.value))) if isinstance(function, ast.Attribute) else []
     is_of_data = not _OF_DATASETS.isdisjoint(owner) and _OF_MODELS.isdisjoint(owner)
-    return not is_of_data and first_name(dotted_path(function) or "") not in _READERS
+    return not is_of_data and first_name(public_path(function)) not in _READERS
 
 
 def _whole(used: ast.expr) -> ast.expr:

@@ -12,7 +12,7 @@ from torchdevlint.flow.kinds.ranks import asked_at
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.meeting import meets_on_this_machine
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -129,7 +129,7 @@ def _shared(frame: Frame, state: State, node: ast.Call, arguments: Arguments) ->
     step = _put(arguments.value(0, "module"), numbered=True)
     if step is None or backends(frame) != {"nccl"} or _CHOICES & machine.words or _sizes(frame) & {"1"}:
         return
-    if any((dotted_path(each.func) or "").endswith("cuda.device") for each in _calls(frame)):
+    if any(public_path(each.func) == "torch.cuda.device" for each in _calls(frame)):
         return
     if _has_a_machine_for_itself(machine.tree):
         return

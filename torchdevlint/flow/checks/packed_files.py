@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, public_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
@@ -124,5 +124,5 @@ def _written(tree: ast.AST) -> list[tuple[ast.AST | None, ast.expr]]:
     """The paths that are saved to in a file, each with the function that names it."""
     functions = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
     within = {call: function for function in functions for call in nodes_in(function, ast.Call)}
-    calls = (each for each in nodes_in(tree, ast.Call) if (dotted_path(each.func) or "").endswith("torch.save"))
+    calls = (each for each in nodes_in(tree, ast.Call) if public_path(each.func) == "torch.save")
     return [(within.get(each), each.args[1]) for each in calls if len(each.args) > 1]

@@ -16,6 +16,8 @@ from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, mentions_cuda, positional_names, stem_of
 from torchdevlint.flow.scope.naming_cuda import (
+    asks_for_cuda,
+    chooses_gpu,
     cuda_defaults,
     cuda_in_words,
     device_arguments,
@@ -139,17 +141,13 @@ def _note_stream(frame: Frame, state: State, node: ast.Call, name: str, argument
     """A stream of the current GPU, for tensors that the same function moves to a device that it knows."""
     if node.args or node.keywords or frame.function is None or frame.machine.words & {"set_device", "device_of"}:
         return
-    if any(_enters_device(frame, each) for each in nodes_in(frame.function, ast.With)):
+    if any(map(chooses_gpu, nodes_in(frame.function, ast.With))):
         return
     for each in devices_in(frame.function):
         path = dotted_path(each) or ""
         if path == "self.device" and "current_device" not in frame.machine.words:
             record(frame, state, node, f"{name}()", Given(path, f"`{path}` is where the tensors go", each, "stream"))
             return
-
-
-def _enters_device(frame: Frame, node: ast.With) -> bool:
-    return any("cuda.device" in frame.machine.text_of(item.context_expr) for item in node.items)
 
 
 def _is_elsewhere(value: Value) -> bool:
@@ -260,12 +258,7 @@ def asks_only_the_machine(frame: Frame, node: ast.AST) -> bool:
     if frame.function is None:
         return False
     around = [each for each in nodes_in(frame.function, ast.If) if _is_within(node, each.body)]
-    return bool(around) and all(
-        not each.orelse
-        and isinstance(each.test, ast.Call)
-        and (dotted_path(each.test.func) or "").endswith("cuda.is_available")
-        for each in around
-    )
+    return bool(around) and all(not each.orelse and asks_for_cuda(each.test) for each in around)
 
 
 def _is_within(node: ast.AST, body: list[ast.stmt]) -> bool:

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 from torchdevlint.flow.checks.wrapped_readers import is_read_by_wrapped
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in, once_a_node
@@ -75,6 +75,6 @@ def _are_near(path: str, other: str) -> bool:
 @once_a_node
 def _fills_from_file(tree: ast.Module) -> bool:
     """Whether a file reads another one by `torch.load`, and gives a state dict to something."""
-    called = {dotted_path(each.func) for each in nodes_in(tree, ast.Call)}
+    called = {public_path(each.func) for each in nodes_in(tree, ast.Call)}
     called.update(f".{last_name(each.func)}" for each in nodes_in(tree, ast.Call))
     return "torch.load" in called and ".load_state_dict" in called

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.run.branches import asked_tensor
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
+from torchdevlint.flow.scope.naming_cuda import chooses_gpu
 from torchdevlint.flow.scope.straight import straight
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
@@ -57,4 +58,4 @@ def _holding(body: list[ast.stmt]) -> Iterator[tuple[int, ast.expr]]:
 def _with_chosen_gpu(function: ast.AST) -> tuple[ast.With, ...]:
     """``with torch.cuda.device_of(x):``, ``with torch.cuda.device(x.device):``."""
     found = nodes_in(function, ast.With)
-    return tuple(each for each in found if any("cuda.device" in ast.unparse(item) for item in each.items))
+    return tuple(each for each in found if chooses_gpu(each))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.run.arguments import names_a_device
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, first_name
+from torchdevlint.flow.scope.names import device_spec, dotted_path, first_name
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP, Origin, literal, on_cpu
@@ -60,8 +60,7 @@ def _is_chosen_alike(scope: ast.AST, tree: ast.AST, node: ast.Call, text: str) -
 
 def choice_of(value: ast.expr) -> ast.IfExp | None:
     """The conditional expression of a device, or of the name that `torch.device` gets."""
-    if isinstance(value, ast.Call) and len(value.args) == 1 and (dotted_path(value.func) or "").endswith("device"):
-        value = value.args[0]
+    value = device_spec(value)
     return value if isinstance(value, ast.IfExp) else None
 
 

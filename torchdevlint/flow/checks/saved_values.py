@@ -46,9 +46,8 @@ from torchdevlint.flow.checks.saved_parts import (
 )
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
-from torchdevlint.flow.scope.spelling import spelled
-from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype, last_name, public_path
+from torchdevlint.source.nodes import assignments_in, nodes_in, own_nodes_in
 
 _TO_HOST = frozenset("cpu numpy tolist item size dim numel nelement keys".split())
 _ELSEWHERE = frozenset("to cuda xpu mps npu type state_dict".split())
@@ -56,11 +55,11 @@ _FILLS = frozenset("append extend insert add update setdefault".split())
 _PLAIN = frozenset("shape ndim dtype".split())
 _COMPREHENSIONS = (ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_COPIES = frozenset("copy.deepcopy copy.copy deepcopy".split())
+_COPIES = frozenset("copy.deepcopy copy.copy".split())
 _PARSES = frozenset("parse_args parse_known_args".split())
 _OF_HOST = frozenset("numpy pandas scipy sklearn math json csv time datetime os statistics cv2 PIL skimage".split())
 """Libraries whose functions give no tensors."""
-_DATA = ("DataLoader", "TensorDataset", "Subset", "ConcatDataset")
+_OF_DATA = frozenset(f"torch.utils.data.{name}" for name in "DataLoader TensorDataset Subset ConcatDataset".split())
 _SAY_HOW = frozenset("batch_size shuffle num_workers pin_memory drop_last timeout persistent_workers".split())
 """Arguments of a `DataLoader` that are numbers, wherever they come from."""
 _MOST_CALLS = 3
@@ -225,12 +224,15 @@ class _Judge(Struct):
         return scopes_of(self.tree, call) if isinstance(scopes[0], (ast.Module, *_FUNCTIONS)) else scopes
 
     def _call(self, scopes: Scopes, node: ast.Call) -> bool:
-        name, called = dotted_path(node.func) or "", last_name(node.func)
+        public, called = public_path(node.func), last_name(node.func)
         given = [*node.args, *(each.value for each in node.keywords)]
-        if name.startswith("torch."):
-            return self._of_torch(scopes, node, called)
-        if self._is_of_host(scopes, node.func) or name in _COPIES:
-            return name not in _COPIES or self.all(scopes, given)
+        if public in _OF_DATA:
+            parts = (each.value for each in node.keywords if each.arg not in _SAY_HOW)
+            return self.all(scopes, (*node.args, *parts))
+        if public.startswith("torch."):
+            return self._of_torch(scopes, node, public.rpartition(".")[2])
+        if self._is_of_host(scopes, node.func) or public in _COPIES:
+            return public not in _COPIES or self.all(scopes, given)
         if isinstance(node.func, ast.Attribute):
             if called in _TO_HOST or says_cpu(node):
                 return True
@@ -243,13 +245,10 @@ class _Judge(Struct):
         function = self._function(node)
         if function is not None:
             return self._returns(function, None)
-        around, values = bound_to(scopes, name)
+        around, values = bound_to(scopes, dotted_path(node.func) or "")
         if len(values) == 1 and isinstance(made := values[0].value, ast.Lambda) and self.calls < _MOST_CALLS:
             self.calls += 1
             return self.holds((made, *around), made.body)
-        if name in _of_data(self.tree):
-            parts = (each.value for each in node.keywords if each.arg not in _SAY_HOW)
-            return self.all(scopes, (*node.args, *parts))
         keeps = called in OF_ARGUMENTS or (self.moves_nothing and is_made_here(self.tree, node))
         return called in PLAIN_CALLS or (keeps and self.all(scopes, given))
 
@@ -261,7 +260,7 @@ class _Judge(Struct):
         if (
             _is_factory(node)
             or called == "device"
-            or (dotted_path(node.func) in torch_api.TENSOR_CLASSES and not given)
+            or (public_path(node.func) in torch_api.TENSOR_CLASSES and not given)
         ):
             return True
         if called == "load":
@@ -323,20 +322,14 @@ class _Judge(Struct):
 
 
 def _makes_module(node: ast.Call) -> bool:
-    path = dotted_path(node.func) or ""
+    path = public_path(node.func)
     name = path.rpartition(".")[2]
     return path.startswith(("torch.nn.", "torch.optim.")) and name[:1].isupper() and name != "Parameter"
 
 
-@once_a_node
-def _of_data(tree: ast.Module) -> frozenset[str]:
-    """How a file writes what holds datasets, and is pickled with them."""
-    return frozenset(text for each in _DATA if (text := spelled(tree, f"torch.utils.data.{each}")) is not None)
-
-
 def _is_factory(node: ast.Call) -> bool:
     """A function of torch that makes a tensor on the default device, which nothing says to be another one."""
-    path = dotted_path(node.func) or ""
+    path = public_path(node.func)
     made = path.rpartition(".")[2] in torch_api.FACTORIES | torch_api.DATA_FACTORIES
     return path.startswith("torch.") and made and all(each.arg not in ("device", None) for each in node.keywords)
 
@@ -347,4 +340,4 @@ def _values_of(given: Iterable[ast.expr]) -> Iterator[ast.expr]:
 
 
 def _is_dtype(node: ast.expr) -> bool:
-    return is_dtype_name(dotted_path(node) or "")
+    return is_dtype(node)

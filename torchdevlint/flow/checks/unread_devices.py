@@ -21,7 +21,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.decorators import is_plain
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, mentions_device
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, mentions_device, public_path
 from torchdevlint.flow.scope.parameters import names_given_as_values, reads, reads_all
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
@@ -151,8 +151,8 @@ def _bound_in(function: Function) -> Iterator[tuple[str, ast.expr]]:
 
 def _asks_tensor(value: ast.expr) -> bool:
     """``x.device``, ``self.device``, ``next(model.parameters()).device``."""
-    named = first_name(dotted_path(value) or "")
-    return isinstance(value, ast.Attribute) and value.attr == "device" and named not in ("torch", "jax", "tf")
+    named = first_name(public_path(value))
+    return isinstance(value, ast.Attribute) and value.attr == "device" and named not in ("torch", "jax", "tensorflow")
 
 
 def _told(frame: Frame) -> Told | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
 from torchdevlint.flow.checks.saved_names import before
 from torchdevlint.flow.checks.telling_names import may_be_equal
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import assignment_of, nodes_in
@@ -31,7 +31,7 @@ def _reading(
 ) -> Iterator[tuple[ast.AST, ast.Call]]:
     """The loads of a file that may read one of those written, each with the scope that it is in."""
     for load in nodes_in(reader.tree, ast.Call):
-        if dotted_path(load.func) != "torch.load" or not load.args:
+        if public_path(load.func) != "torch.load" or not load.args:
             continue
         scopes = scopes_of(reader.tree, load)
         read = file_names(Place(scopes, reader.path, project), load.args[0], ends=True)

@@ -15,7 +15,7 @@ from torchdevlint.flow.checks.file_names import (
 from torchdevlint.flow.checks.saved_values import is_of_cpu
 from torchdevlint.flow.checks.telling_names import is_telling, may_be_equal, parts_of, words_of
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.flow.scope.programs import mentions_accelerators
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Const, Value
@@ -217,8 +217,8 @@ def _given(call: ast.Call) -> list[ast.expr]:
 
 
 def _is_torch_save(call: ast.Call) -> bool:
-    return _is_of_torch(call) or dotted_path(call.func) == "save"
+    return _is_of_torch(call) or public_path(call.func) == "save"
 
 
 def _is_of_torch(call: ast.Call) -> bool:
-    return dotted_path(call.func) == "torch.save"
+    return public_path(call.func) == "torch.save"

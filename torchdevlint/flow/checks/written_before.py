@@ -9,12 +9,12 @@ from torchdevlint.flow.checks.saved_names import values_in
 from torchdevlint.flow.checks.telling_names import may_be_equal
 from torchdevlint.flow.scope.call_sites import call_sites, sites_in
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import is_below, nodes_in
 
 _MOST_CALLS = 8
-_COPIES = frozenset(f"shutil.{each}" for each in ("copy", "copy2", "copyfile", "move")) | {"os.rename", "os.replace"}
+_WRITES = frozenset("torch.save shutil.copy shutil.copy2 shutil.copyfile shutil.move os.rename os.replace".split())
 
 
 def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scope, call: ast.Call) -> bool:
@@ -22,7 +22,7 @@ def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scop
 
     A file may be saved under one name, and copied to another: ``shutil.copyfile(filename, "model_best.pth.tar")``.
     """
-    if dotted_path(call.func) != "torch.save" and dotted_path(call.func) not in _COPIES:
+    if public_path(call.func) not in _WRITES:
         return False
     written, read = _path(call, 1), _path(load, 0)
     if written is None or read is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, positional_names
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, positional_names, public_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.values import Cls, Func, Value
 from torchdevlint.source.nodes import Assignment, assignments_in, below, inside, nodes_in
@@ -47,9 +47,10 @@ def moved_inputs(info: ClassInfo, resolve: Resolve, name: str = "forward", calls
             for name in (each.id for target in step.targets for each in _names(target)):
                 made_of[name] = parts | made_of.get(name, set()) if step.node in in_arms else parts
             made_of.update({each: made_of.get(each, set()) | parts for each in map(_filled, step.targets) if each})
-        elif isinstance(step.func, ast.Attribute) and _is_own_place(method, step):
-            copied = dotted_path(step.func) in _COPIES
-            found |= _made_of(info, step.args[0] if copied and step.args else step.func.value, made_of)
+        elif _is_own_place(method, step):
+            moved = step.func.value if isinstance(step.func, ast.Attribute) else step
+            copied = public_path(step.func) in _COPIES and bool(step.args)
+            found |= _made_of(info, step.args[0] if copied else moved, made_of)
         else:
             called = _class_called(info, step, resolve)
             handed = moved_inputs(called[0], resolve, called[1], calls - 1) if called is not None else set()
@@ -97,7 +98,7 @@ def _is_own_place(function: ast.AST, call: ast.Call) -> bool:
     held = (value for name in names for value in values_by_path(function).get(name, ()))
     named = [each for argument in (*given, *held) for each in inside(argument)]
     read = (each.attr for each in named if isinstance(each, ast.Attribute))
-    sends = method == "to" or dotted_path(call.func) in _COPIES
+    sends = method == "to" or public_path(call.func) in _COPIES
     own = any(isinstance(each, ast.Name) and each.id == "self" for each in named)
     return sends and own and any(map(mentions_device, read))
 
@@ -122,7 +123,7 @@ def _gives_no_part(info: ClassInfo, call: ast.Call) -> bool:
 
     ``self.words.get(x)`` is none of them.
     """
-    path = dotted_path(call.func) or ""
+    path = public_path(call.func)
     head, _, tail = path.rpartition(".")
     if path.startswith("self."):
         return tail != "get" and _method_called(info, call) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import public_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -38,6 +38,6 @@ def _loads_in(part: ast.AST) -> list[tuple[bool, ast.expr]]:
     for call in (part,) if isinstance(part, ast.Call) else nodes_in(part, ast.Call):
         if call.args:
             placed = any(each.arg == "map_location" for each in call.keywords)
-            placed = placed or (len(call.args) > 1 and (dotted_path(call.func) or "").endswith(LOADS))
+            placed = placed or (len(call.args) > 1 and public_path(call.func).endswith(LOADS))
             found.append((placed, call.args[0]))
     return found

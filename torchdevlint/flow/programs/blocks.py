@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.source.nodes import inside, nodes_in
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -21,7 +21,7 @@ def leaves(statement: ast.stmt, looping: bool = False) -> bool:
     if isinstance(statement, ast.Return):
         return True
     if isinstance(statement, ast.Expr):
-        return any(dotted_path(each.func) in _EXITS for each in nodes_in(statement, ast.Call))
+        return any(public_path(each.func) in _EXITS for each in nodes_in(statement, ast.Call))
     if isinstance(statement, _DEFINITIONS):
         return False
     looping = looping or isinstance(statement, LOOPS)

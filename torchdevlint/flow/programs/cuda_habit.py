@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from torchdevlint.flow.scope.cuda_literals import Text, is_cuda, is_settled
-from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device, places_in
+from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device, places_in, public_path
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 
 _FEWEST = 5
@@ -78,7 +78,7 @@ def asks_for_devices(test: ast.expr) -> bool:
 
 def _names_cuda(text: Text, call: ast.Call) -> bool | None:
     """Whether a call names CUDA, or else a device that was chosen; None for one that names no place of its own."""
-    function, path = call.func, dotted_path(call.func) or ""
+    function, path = call.func, public_path(call.func)
     if path.startswith("torch.cuda."):
         return True if path.endswith("Tensor") else None
     if isinstance(function, ast.Attribute) and function.attr == "cuda" and path != "torch.cuda":

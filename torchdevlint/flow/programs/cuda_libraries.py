@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.scope.imported_accelerators import MOST_FILES
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in
 
 _FOR_CUDA = frozenset(
     """
@@ -27,7 +27,7 @@ _FOR_CUDA = frozenset(
 _EXTENSION = "CUDAExtension"
 _ELSEWHERE_AS_WELL = regex(r"\bCppExtension\b|[/_]cpu\b|\bcpu[/_]")
 """What is said where there are kernels for the CPU, too."""
-_BUILDER = "torch.utils.cpp_extension"
+_BUILDER = "torch.utils.cpp_extension.load"
 
 
 def imports_cuda_library(program: ModuleFile, project: Project) -> bool:
@@ -45,7 +45,7 @@ class _Needing:
         """Whether statements of the top level of a file do nothing without CUDA; of what is tried, all ways."""
         followed: list[ModuleFile] = []
         for statement in body:
-            if _builds_kernels(file.tree, statement):
+            if _builds_kernels(statement):
                 return True
             if isinstance(statement, ast.Try) and self._is_tried_in_vain(file, statement):
                 return True
@@ -98,27 +98,15 @@ def _imported(statement: ast.stmt) -> Iterator[tuple[str, int, tuple[str, ...]]]
         yield statement.module or "", statement.level, tuple(alias.name for alias in statement.names)
 
 
-def _builds_kernels(tree: ast.Module, statement: ast.stmt) -> bool:
+def _builds_kernels(statement: ast.stmt) -> bool:
     """``load("name", ["kernels.cu"])`` of PyTorch's extensions, run where a file is imported."""
     if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return False
-    calls = [each for each in nodes_in(statement, ast.Call) if (dotted_path(each.func) or "") in _builders(tree)]
+    calls = [each for each in nodes_in(statement, ast.Call) if public_path(each.func) == _BUILDER]
     constants = [part.value for call in calls for part in nodes_in(call, ast.Constant)]
     texts = [each for each in constants if isinstance(each, str)]
     is_of_kernels = any(each.endswith((".cu", ".cuh")) for each in texts)
     return is_of_kernels and not any("cpu" in each for each in texts)
-
-
-@once_a_node
-def _builders(tree: ast.Module) -> frozenset[str]:
-    """The names by which a file calls what builds an extension."""
-    found = {f"{_BUILDER}.load"}
-    for each in nodes_in(tree, ast.ImportFrom):
-        if each.module == _BUILDER:
-            found.update(alias.asname or alias.name for alias in each.names if alias.name == "load")
-        elif each.module == "torch.utils":
-            found.update(f"{alias.asname or alias.name}.load" for alias in each.names if alias.name == "cpp_extension")
-    return frozenset(found)
 
 
 def _files(project: Project, file: ModuleFile, module: str, dots: int, names: tuple[str, ...]) -> Iterator[ModuleFile]:

@@ -17,7 +17,7 @@ from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.call_sites import MOST_FILES, argument_of, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -171,7 +171,7 @@ def _savers(owner: ast.ClassDef, path: ast.expr) -> frozenset[str]:
         for method in owner.body
         if isinstance(method, ast.FunctionDef)
         for each in nodes_in(method, ast.Call)
-        if dotted_path(each.func) == "torch.save" and len(each.args) > 1 and ast.dump(each.args[1]) == told
+        if public_path(each.func) == "torch.save" and len(each.args) > 1 and ast.dump(each.args[1]) == told
     }
     held = (dotted_path(path) or "").startswith("self.")
     return frozenset("" if each == "__call__" else f".{each}" for each in saving) if held else frozenset()
@@ -203,7 +203,7 @@ def _is_saved_before(own: ModuleFile, project: Project, call: ast.Call, path: as
 
 
 def _saves(scope: Scope, call: ast.Call) -> bool:
-    return dotted_path(call.func) == "torch.save"
+    return public_path(call.func) == "torch.save"
 
 
 def _saves_there(own: ModuleFile, load: ast.Call, saving: Ways, scope: Scope, call: ast.Call) -> bool:

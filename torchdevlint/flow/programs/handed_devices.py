@@ -13,6 +13,7 @@ from torchdevlint.flow.scope.call_sites import are_sent_to_cuda, argument_of, ca
 from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda
 from torchdevlint.flow.scope.names import (
     argument_names,
+    device_spec,
     dotted_path,
     given_by_default,
     has_stars,
@@ -105,8 +106,7 @@ def is_built_on_cpu(own: ModuleFile, project: Project, line: int, path: str) -> 
 
 def _named(place: ast.expr | None) -> ast.expr | None:
     """What names a device: that of which ``torch.device(..)`` is made."""
-    is_made = isinstance(place, ast.Call) and (dotted_path(place.func) or "").endswith("device")
-    return place.args[0] if is_made and len(place.args) == 1 else place  # type: ignore[union-attr]
+    return None if place is None else device_spec(place)
 
 
 def _init_around(tree: ast.Module, line: int) -> ast.FunctionDef | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, public_path
 from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.source.nodes import is_below, nodes_in, once_a_node
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 CALLED_BY_TORCH = frozenset({"forward", "training_step", "validation_step", "test_step", "configure_optimizers"})
-_READERS = frozenset("torch torch.jit np numpy pickle json yaml joblib jsonlib os os.path".split())
+_READERS = frozenset("torch torch.jit numpy pickle json yaml joblib jsonlib os os.path".split())
 """What is never called in place of a function of the project that has the same name."""
 
 
@@ -69,7 +69,7 @@ def _methods(owner: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctio
 
 def is_of_a_reader(node: ast.Attribute) -> bool:
     """Whether an attribute is one of a library whose functions share names with many of projects."""
-    return dotted_path(node.value) in _READERS
+    return public_path(node.value) in _READERS
 
 
 def _named(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.looked_up import finds, looking_names_up
 from torchdevlint.flow.programs.places import holds
+from torchdevlint.flow.scope.decorators import is_registered
 from torchdevlint.flow.scope.imported_names import is_of_library
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText, bound_by
 from torchdevlint.project.uses import Project
@@ -20,7 +21,7 @@ from torchdevlint.source.notebook import NOTEBOOK
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN_BASES = frozenset(
-    "object nn.Module torch.nn.Module Module ABC abc.ABC torch.utils.data.Dataset torch.utils.data.dataset.Dataset "
+    "object torch.nn.Module abc.ABC torch.utils.data.Dataset torch.utils.data.dataset.Dataset "
     "torch.utils.data.IterableDataset".split()
 )
 _LIGHTNING = frozenset(
@@ -38,11 +39,6 @@ _MOST_FILES = 40
 _WITH_OBJECTS = (".md", ".rst", ".txt", NOTEBOOK)
 _BEFORE = (".", "/", ":")
 """What stands before a name in a path of names or files."""
-REGISTERS_NOTHING = frozenset(
-    "staticmethod classmethod property dataclass dataclasses.dataclass no_grad torch.no_grad torch.jit.script "
-    "jit.script torch.inference_mode functools.wraps wraps lru_cache functools.lru_cache cache functools.cache".split()
-)
-"""Decorators that leave it to the name to call what they decorate."""
 
 
 class Mentions:
@@ -144,23 +140,9 @@ def _definitions_around(tree: ast.Module, line: int) -> Iterator[_Definition]:
 
 def _bases(tree: ast.Module, node: ast.ClassDef) -> list[str] | None:
     """The bases of a class, if none calls methods but known ones: `torch.nn.Module` calls those of its own only."""
-    paths = [_public(tree, dotted_path(each) or "") for each in node.bases]
+    paths = [public_path(each) for each in node.bases]
     known = _PLAIN_BASES.issuperset(each for each in paths if each not in _LIGHTNING)
     return paths if known and not node.keywords else None
-
-
-def _public(tree: ast.Module, path: str) -> str:
-    """A path of names by the module that its first name is imported from."""
-    first, dot, rest = path.partition(".")
-    for node in nodes_in(tree, ast.ImportFrom):
-        for each in node.names:
-            if (each.asname or each.name) == first and not node.level and node.module:
-                return f"{node.module}.{each.name}{dot}{rest}"
-    for imported in nodes_in(tree, ast.Import):
-        for each in imported.names:
-            if each.asname == first:
-                return f"{each.name}{dot}{rest}"
-    return path
 
 
 def _is_called_by_name(method: str, bases: list[str]) -> bool:
@@ -173,8 +155,7 @@ def _is_called_by_name(method: str, bases: list[str]) -> bool:
 def _is_called_by_others(node: _Definition) -> bool:
     """Whether it may be registered by a decorator, or is a test: of a class for tests, or a function that asserts."""
     is_test = node.name.lower().startswith("test") and (isinstance(node, ast.ClassDef) or _asserts(node))
-    paths = (dotted_path(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list)
-    return not REGISTERS_NOTHING.issuperset(path or "" for path in paths) or is_test
+    return is_registered(node) or is_test
 
 
 def _asserts(function: ast.AST) -> bool:

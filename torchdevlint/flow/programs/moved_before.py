@@ -15,9 +15,9 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.moved_results import place_in_words
 from torchdevlint.flow.programs.places import expression_of, first_holding
 from torchdevlint.flow.scope.call_sites import MOST_FILES, CallSite, Function
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node, own_assignments_in, own_nodes_in
+from torchdevlint.source.nodes import nodes_in, own_assignments_in, own_nodes_in
 
 _MOVED, _UNPICKLED, _OTHER = "moved", "unpickled", "other"
 _UNKNOWN = frozenset({_OTHER})
@@ -56,21 +56,13 @@ def _is_pickled_after(words: str, project: Project) -> bool:
 
 def _pickled(tree: ast.Module, words: str) -> Iterator[_Origins]:
     """Where each value that a file pickles comes from."""
-    dumps = (each for each in nodes_in(tree, ast.Call) if each.args and _of_pickle(tree, each) == "dump")
+    dumps = (each for each in nodes_in(tree, ast.Call) if each.args and _of_pickle(each) == "dump")
     return (_Trail(tree, words).origins(each.args[0]) for each in dumps)
 
 
-def _of_pickle(tree: ast.Module, call: ast.Call) -> str | None:
-    return _names_of_pickle(tree).get(dotted_path(call.func) or "")
-
-
-@once_a_node
-def _names_of_pickle(tree: ast.Module) -> dict[str, str]:
-    """The functions of `pickle` by the paths under which a file has them."""
-    modules = [each for node in nodes_in(tree, ast.Import) for each in node.names if each.name == "pickle"]
-    found = {f"{each.asname or each.name}.{name}": name for each in modules for name in ("load", "dump")}
-    taken = [each for node in nodes_in(tree, ast.ImportFrom) if node.module == "pickle" for each in node.names]
-    return found | {each.asname or each.name: each.name for each in taken}
+def _of_pickle(call: ast.Call) -> str | None:
+    module, _, name = public_path(call.func).rpartition(".")
+    return name if module == "pickle" else None
 
 
 class _Trail:
@@ -110,7 +102,7 @@ class _Trail:
     def _of_call(self, function: Function | None, call: ast.Call, part: int | None) -> _Origins:
         if place_in_words(call) == self._words:
             return frozenset({_MOVED})
-        if _of_pickle(self._tree, call) == "load":
+        if _of_pickle(call) == "load":
             return frozenset({_UNPICKLED})
         path = dotted_path(call.func) or ""
         called = self._functions.get(path)
@@ -119,7 +111,7 @@ class _Trail:
             return _union(self._of(called, each, part) for each in returned) if returned else _UNKNOWN
         if path in ("zip", "enumerate") and call.args:
             return self._of_pair(function, call, part)
-        if path in _JOINING and call.args:
+        if public_path(call.func) in _JOINING and call.args:
             return self._of(function, call.args[0])
         if isinstance(call.func, ast.Attribute) and call.func.attr in _SAME_PLACE:
             return self._of(function, call.func.value)

@@ -12,7 +12,7 @@ from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, own_call_sites
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, stem_of
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype, public_path, stem_of
 from torchdevlint.source.nodes import Assignment, assignment_of, nodes_in, own_nodes_in
 
 
@@ -114,7 +114,7 @@ def place_in_words(call: ast.Call) -> str:
     if isinstance(call.func, ast.Attribute) and call.func.attr in torch_api.PLACING_METHODS:
         given += call.args[:1]
         return ast.unparse(given[0]) if given else "()" if call.func.attr == "cuda" else ""
-    path = dotted_path(call.func) or ""
+    path = public_path(call.func)
     is_factory = path.startswith("torch.") and path.removeprefix("torch.") in torch_api.FACTORIES
     return ast.unparse(given[0]) if is_factory and given else ""
 
@@ -123,8 +123,7 @@ def moves_to_device(call: ast.Call) -> bool:
     """Whether a method brings what it is called of to a device, and does not only convert it."""
     if not _is_move(call.func) or call.func.attr in torch_api.DEVICE_METHODS:
         return _is_move(call.func)
-    place = place_in_words(call)
-    return bool(place) and not is_dtype_name(place)
+    return bool(place_in_words(call)) and not any(map(is_dtype, call.args[:1]))
 
 
 def _is_move(called: ast.expr) -> TypeGuard[ast.Attribute]:

@@ -15,7 +15,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH, read_by
 from torchdevlint.flow.programs.ways import Ways, top_level
 from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda, is_settled, needs_cuda
-from torchdevlint.flow.scope.names import dotted_path, places_in
+from torchdevlint.flow.scope.names import dotted_path, places_in, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import assignments_in, is_below, nodes_in, own_nodes_in
@@ -104,7 +104,7 @@ def _is_made(call: ast.Call) -> bool:
     """Whether a call makes a tensor, or sends one to its place that is made there."""
     while isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
         call = call.func.value
-    path = dotted_path(call.func) or ""
+    path = public_path(call.func)
     return path.startswith("torch.") and (path.endswith("Tensor") or path.removeprefix("torch.") in _FACTORIES)
 
 

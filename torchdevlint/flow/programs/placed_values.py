@@ -245,7 +245,7 @@ class PlacedValues:
             return frozenset(receiver - {PLACED})
         if last in _OF_PARTS and isinstance(function, ast.Attribute) and not self.known.methods_of(receiver, last):
             return receiver | ({PLACED} if self._is_moved(receiver) else _NOTHING)
-        if is_of_host(path, call):
+        if is_of_host(call):
             return _NOTHING
         if path in LOOKING_UP:
             return frozenset({*self._running.looked_up, *together})

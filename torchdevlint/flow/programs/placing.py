@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.handed_devices import HandedDevices
 from torchdevlint.flow.scope.cuda_literals import Scope, is_settled, names_cpu
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -41,6 +41,8 @@ _TOLD = frozenset(
 _TOLD_OUTSIDE = frozenset({"from_argparse_args", "LightningCLI"})
 ON_HOST = frozenset("cpu numpy item tolist size dim numel nelement __len__ shape dtype ndim device keys format".split())
 """Attributes and methods that give a number, an array, or what is on the CPU."""
+_NO_TENSORS = frozenset("numpy os json random math time matplotlib".split())
+"""Libraries whose functions give none."""
 _OF_HOST = frozenset("len int float str range bool isinstance print type id hash repr format round time open".split())
 
 
@@ -54,7 +56,7 @@ class Placing:
 
     def may_move(self, scope: Scope, call: ast.Call) -> bool:
         """Whether a method brings what it is called of to an accelerator: ``x.to(device)``, ``x.cuda()``."""
-        if not isinstance(call.func, ast.Attribute) or dotted_path(call.func) == "torch.cuda":
+        if not isinstance(call.func, ast.Attribute) or public_path(call.func) == "torch.cuda":
             return False
         if call.func.attr == "cuda":
             return True
@@ -63,7 +65,7 @@ class Placing:
 
     def may_make(self, scope: Scope, call: ast.Call) -> bool:
         """Whether a function or class of a library may bring what it makes, or is given, to an accelerator."""
-        path, last = dotted_path(call.func) or "", last_name(call.func)
+        path, last = public_path(call.func), last_name(call.func)
         if last in _PLACING or path == "torch.cuda.device":
             return not (self._trains_on_cpu and _is_trainer(scope, call))
         if path.endswith("device") or last in ("isinstance", "print"):
@@ -116,11 +118,12 @@ def is_put_on_host(call: ast.Call) -> bool:
     return is_move and isinstance(call.args[0], ast.Constant) and call.args[0].value == "cpu"
 
 
-def is_of_host(path: str, call: ast.Call) -> bool:
+def is_of_host(call: ast.Call) -> bool:
     """Whether a call gives a number, an array, or a tensor that is made anew where all are made."""
+    path = public_path(call.func)
     first, _, last = path.rpartition(".")
     if first == "torch" and last in torch_api.FACTORIES:
         return not any(each.arg == "device" for each in call.keywords) and not last.endswith(
             ("_like", "as_tensor", "asarray")
         )
-    return path in _OF_HOST or first.partition(".")[0] in ("np", "numpy", "os", "json", "random", "math", "time", "plt")
+    return path in _OF_HOST or first.partition(".")[0] in _NO_TENSORS

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.scope.call_sites import CallSite
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import public_path
 from torchdevlint.source.nodes import assignments_in, below, inside, is_below, nodes_in, once_a_node
 
 _TO_HOST = frozenset({"numpy", "cpu", "item", "tolist"})
@@ -70,8 +70,8 @@ def _read(tree: ast.Module, node: ast.expr) -> bool | None:
     if isinstance(parent, ast.FormattedValue):
         return False
     if isinstance(parent, ast.Call) and node in parent.args:
-        path = dotted_path(parent.func) or ""
-        if path.partition(".")[0] in ("np", "numpy"):
+        path = public_path(parent.func)
+        if path.startswith("numpy."):
             return True
         return False if path in _OF_HOST else None
     return None

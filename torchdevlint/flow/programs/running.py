@@ -15,12 +15,12 @@ from functools import cached_property
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH
 from torchdevlint.flow.programs.looked_up import looked_up_in
-from torchdevlint.flow.programs.mentions import REGISTERS_NOTHING
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.programs.reads import read_by
 from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.decorators import is_registered
 from torchdevlint.flow.scope.imported_names import definitions
-from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, public_path
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.locate import is_elsewhere
 from torchdevlint.project.modules import ModuleFile, is_main_guard
@@ -39,8 +39,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _TABLES = (ast.Dict, ast.List, ast.Tuple, ast.Set)
 _CALLING_NOTHING = frozenset(
-    "object nn.Module torch.nn.Module Module ABC abc.ABC Dataset data.Dataset torch.utils.data.Dataset Enum enum.Enum "
-    "torch.utils.data.IterableDataset Exception ValueError NamedTuple Protocol Generic dict list".split()
+    "object torch.nn.Module abc.ABC torch.utils.data.Dataset torch.utils.data.dataset.Dataset enum.Enum dict list "
+    "torch.utils.data.IterableDataset Exception ValueError typing.NamedTuple typing.Protocol typing.Generic".split()
 )
 """Bases that call no method but those which the language or torch calls of every object."""
 _BUILT_IN = frozenset(vars(builtins))
@@ -195,8 +195,9 @@ class Running:
         """Whether a base of a class is one of a library that may call any of its methods."""
         if hops == 0:
             return True
-        for path in map(dotted_path, owner.bases):
-            if path is not None and path in _CALLING_NOTHING:
+        for base in owner.bases:
+            path = dotted_path(base)
+            if public_path(base) in _CALLING_NOTHING:
                 continue
             found = [] if path is None else list(self.bound(file, path))
             if not found or any(not isinstance(each, ast.ClassDef) for _, each in found):
@@ -327,13 +328,6 @@ def _is_table(statement: ast.stmt) -> bool:
     """Whether a statement binds a display that calls nothing: whoever reads its name reads what is in there."""
     value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
     return isinstance(value, _TABLES) and not nodes_in(value, ast.Call)
-
-
-def is_registered(node: ast.stmt) -> bool:
-    """Whether a definition may be registered by a decorator."""
-    decorators = getattr(node, "decorator_list", ())
-    paths = (dotted_path(each.func if isinstance(each, ast.Call) else each) for each in decorators)
-    return not REGISTERS_NOTHING.issuperset(path or "" for path in paths)
 
 
 def is_called_by_others(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -20,7 +20,7 @@ from torchdevlint.flow.programs.coming import Programs
 from torchdevlint.flow.programs.on_accelerators import MOST_CODE, scope_of
 from torchdevlint.flow.programs.placed_parts import may_have_parts_placed
 from torchdevlint.flow.programs.placed_values import PlacedValues
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -140,4 +140,4 @@ def _parsed(project: Project, paths: tuple[str, ...]) -> Iterator[ModuleFile | N
 
 
 def _is_save(call: ast.Call) -> bool:
-    return dotted_path(call.func) == "torch.save"
+    return public_path(call.func) == "torch.save"

@@ -18,10 +18,12 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.programs.cuda_habit import Named, named_in
 from torchdevlint.flow.programs.gpu_choice import gpu_choice
 from torchdevlint.flow.scope.programs import mentions_accelerators, without_comments
+from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
-_SAVES = "torch.save("
+_SAVES = LinePattern(r"\btorch\.save\(|\bfrom +torch(?:\.serialization)? +import\b.*\bsave\b", "save")
+_RENAMED = regex(r"\bimport +torch +as +(\w+)")
 _GIVEN = ("sys.argv", "parse_args(", "parse_known_args(", "import click", "import fire", "import typer")
 """How a file says that whoever starts it tells it what to read."""
 _MOST_FILES = 120
@@ -80,15 +82,21 @@ def is_written_by_what_knows_devices(load: ast.expr | None, own: ModuleFile | No
 def _knows_no_devices(fact: CheckpointLoad, own: ModuleFile) -> bool:
     """Whether a file places nothing, asks for no device and saves nothing, and what it loads fills no model at once."""
     text = own.source.text
-    if fact.only_state_dict or _SAVES in text or gpu_choice([text]).chooses:
+    if fact.only_state_dict or _saves(text) or gpu_choice([text]).chooses:
         return False
     return named_in([own.tree]) == Named()
+
+
+def _saves(text: str) -> bool:
+    """Whether the text of a file speaks of `torch.save`, by what it has imported of torch."""
+    renamed = _RENAMED.search(text)
+    return _SAVES.is_in(text) or (renamed is not None and f"{renamed[1]}.save(" in text)
 
 
 def _saves_anything(project: Project) -> bool:
     """Whether a file of the project saves something; else what it reads comes from elsewhere."""
     paths = project.saying(("save",)) or ()
-    return any((text := project.text_of(path)) is not None and _SAVES in text.text for path in paths)
+    return any((text := project.text_of(path)) is not None and _saves(text.text) for path in paths)
 
 
 def _saving(project: Project, is_so: Callable[[str], bool]) -> Iterator[ModuleFile]:
@@ -96,7 +104,7 @@ def _saving(project: Project, is_so: Callable[[str], bool]) -> Iterator[ModuleFi
     paths = project.saying(("save",))
     for path in paths if paths is not None and len(paths) <= _MOST_FILES else ():
         text = project.text_of(path)
-        if text is not None and _SAVES in text.text and is_so(text.text):
+        if text is not None and _saves(text.text) and is_so(text.text):
             module = project.library.get(path)
             project.used(path, "", module)
             if module is not None:

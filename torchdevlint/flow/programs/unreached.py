@@ -13,9 +13,9 @@ from pathlib import PurePath
 
 from torchdevlint.flow.programs.callers import Callers, Leading
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME, finds, looking_names_up, may_load
-from torchdevlint.flow.programs.mentions import REGISTERS_NOTHING, is_written
+from torchdevlint.flow.programs.mentions import is_written
 from torchdevlint.flow.programs.places import first_holding
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.decorators import is_registered
 from torchdevlint.flow.scope.programs import read_of_modules
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.modules import ModuleFile, bound_by
@@ -181,8 +181,7 @@ def _is_run(names: frozenset[str], statement: ast.stmt) -> bool:
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return False
     if isinstance(statement, _DEFINITIONS):
-        paths = (dotted_path(each.func if isinstance(each, ast.Call) else each) for each in statement.decorator_list)
-        return not REGISTERS_NOTHING.issuperset(path or "" for path in paths)
+        return is_registered(statement)
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return any(_reads(each, names) for each in nodes_in(statement, ast.Call))
     return True

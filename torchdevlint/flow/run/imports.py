@@ -10,6 +10,7 @@ from torchdevlint.flow.state.others import Imported, owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import UNKNOWN, Dtype, Ref, Value
+from torchdevlint.source.imported import CUSTOMARY
 from torchdevlint.source.nodes import once_a_node
 
 
@@ -85,11 +86,7 @@ def from_stars(frame: Frame, name: str) -> Value:
     """A name that its file does not bind: from a module of the project whose names that file imports with a star."""
     found = _from_seen_stars(frame, name)
     unseen = found == UNKNOWN and frame.machine.unseen_star and owner_of(frame.closure) is None
-    return Ref(_CUSTOMARY[name]) if unseen and name in _CUSTOMARY else found
-
-
-_CUSTOMARY = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy"}
-"""What nobody calls otherwise: a file that binds none of them gets it by ``from .common import *``."""
+    return Ref(CUSTOMARY[name]) if unseen and name in CUSTOMARY else found
 
 
 def _from_seen_stars(frame: Frame, name: str) -> Value:

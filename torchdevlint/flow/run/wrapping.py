@@ -8,7 +8,7 @@ from functools import lru_cache
 from torchdevlint.flow.events import Wrapped
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import targets_by_value
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP, Device, Origin, literal
 from torchdevlint.flow.state.joins import choose
@@ -71,7 +71,7 @@ def _first_gpu(frame: Frame, state: State, call: ast.Call) -> tuple[Device | Non
     value = frame.evaluate(given, state) if given is not None else Const(None)
     if isinstance(value, Seq) and value.items:
         return named_gpu(value.items[0]), len(value.items) == 1
-    is_all = given is None or value == Const(None) or is_all_gpus(ast.unparse(given))
+    is_all = given is None or value == Const(None) or is_all_gpus(given)
     return Device(Origin.LITERAL, "cuda", 0) if is_all else None, False
 
 
@@ -99,10 +99,13 @@ def device_ids(call: ast.Call) -> ast.expr | None:
     return named[0] if named else call.args[1] if len(call.args) > 1 else None
 
 
-def is_all_gpus(text: str) -> bool:
-    """``list(range(torch.cuda.device_count()))``, in one of its spellings."""
-    plain = "".join(text.split()).removeprefix("list(").rstrip(")")
-    return plain in ("range(torch.cuda.device_count(", "range(cuda.device_count(")
+def is_all_gpus(node: ast.expr) -> bool:
+    """``list(range(torch.cuda.device_count()))``, also without the list."""
+    called = []
+    while isinstance(node, ast.Call) and len(node.args) <= 1:
+        called.append(public_path(node.func))
+        node = node.args[0] if node.args else node.func
+    return called[-2:] == ["range", "torch.cuda.device_count"] and called[:-2] in ([], ["list"])
 
 
 def named_gpu(value: Value) -> Device | None:

@@ -14,7 +14,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.gpu_numbers import gpu_numbers
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name, places_in
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype, last_name, places_in, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -76,7 +76,7 @@ class Scope(Text):
 
 def needs_cuda(scope: Scope, call: ast.Call) -> bool:
     """Whether a call raises on a machine without CUDA, whatever it is given."""
-    function, path = call.func, dotted_path(call.func) or ""
+    function, path = call.func, public_path(call.func)
     if path.startswith("torch.cuda."):
         return path in torch_api.RAISES_WITHOUT_CUDA or path.endswith("Tensor")
     if isinstance(function, ast.Attribute) and function.attr == "cuda" and path != "torch.cuda":
@@ -92,14 +92,14 @@ def needs_cuda(scope: Scope, call: ast.Call) -> bool:
 def asks_gpu(scope: Scope, call: ast.Call) -> bool:
     """Whether a GPU is asked for something, and not the device that was chosen, which may be the CPU."""
     given = [*call.args, *(each.value for each in call.keywords)]
-    if (dotted_path(call.func) or "") not in torch_api.RAISES_WITHOUT_CUDA:
+    if public_path(call.func) not in torch_api.RAISES_WITHOUT_CUDA:
         return False
     return not any(_may_be_cpu(scope, each) for each in given)
 
 
 def describes_gpu(_: Scope, call: ast.Call) -> bool:
     """Whether it is asked what a GPU is called, can do or which one it is: no other device has an answer."""
-    return (dotted_path(call.func) or "") in torch_api.DESCRIBES_GPU
+    return public_path(call.func) in torch_api.DESCRIBES_GPU
 
 
 def _may_be_cpu(scope: Scope, node: ast.expr) -> bool:
@@ -119,7 +119,7 @@ def _is_called_device(node: ast.expr) -> bool:
 
 def sets_current_gpu(scope: Scope, call: ast.Call) -> bool:
     """Whether a call says which GPU is the current one from there on."""
-    return (dotted_path(call.func) or "").endswith("cuda.set_device")
+    return public_path(call.func) == "torch.cuda.set_device"
 
 
 def names_cuda_alone(file: ModuleFile, project: Project) -> bool:
@@ -142,7 +142,7 @@ def is_settled(place: ast.expr) -> bool:
     path = dotted_path(place) or ""
     owner, _, last = path.rpartition(".")
     follows = last == "device" and bool(owner) and owner.partition(".")[0] not in _TOLD
-    return follows or is_dtype_name(path) or last == "dtype"
+    return follows or is_dtype(place) or last == "dtype"
 
 
 def is_of_tensor(place: str) -> bool:
@@ -253,7 +253,7 @@ def _beginning(node: ast.expr) -> str | None:
 
 
 def _is_tensor_type(node: ast.expr) -> bool:
-    text = node.value if isinstance(node, ast.Constant) else dotted_path(node)
+    text = node.value if isinstance(node, ast.Constant) else public_path(node)
     return isinstance(text, str) and text.startswith("torch.cuda.")
 
 

@@ -13,7 +13,7 @@ from itertools import takewhile
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.handled_errors import goes_on
-from torchdevlint.flow.scope.names import dotted_path, last_name, places_in
+from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name, places_in, public_path
 from torchdevlint.flow.scope.programs import functions_of_program, is_program
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import is_main_guard
@@ -73,7 +73,7 @@ def _uses_gpu(tree: ast.Module) -> bool:
 def begins_on_gpu(tree: ast.Module) -> bool:
     """Whether the program of a file says on every path which GPU is the current one, which needs one."""
     calls = (each for each in _surely_run(tree) if isinstance(each, ast.Call))
-    return any(dotted_path(each.func) == "torch.cuda.set_device" for each in calls)
+    return any(public_path(each.func) == "torch.cuda.set_device" for each in calls)
 
 
 @once_a_node
@@ -98,7 +98,7 @@ def sets_current_gpu(scope: ast.AST, line: int) -> bool:
 @once_a_node
 def _lines_that_set_gpu(scope: ast.AST) -> tuple[int, ...]:
     calls = (each for each in _on_every_path(getattr(scope, "body", ())) if isinstance(each, ast.Call))
-    return tuple(each.lineno for each in calls if dotted_path(each.func) == "torch.cuda.set_device")
+    return tuple(each.lineno for each in calls if public_path(each.func) == "torch.cuda.set_device")
 
 
 def _needs_gpu_beside(tree: ast.Module, block: object, node: ast.AST) -> bool:
@@ -125,7 +125,7 @@ def _needs_gpu(tree: ast.Module, statements: list[ast.stmt]) -> bool:
 def _asks_gpu(call: ast.Call) -> bool:
     """Whether the first GPU, or the one of a number, is asked for something."""
     given = (*call.args, *(each.value for each in call.keywords))
-    asks = dotted_path(call.func) in torch_api.RAISES_WITHOUT_CUDA
+    asks = public_path(call.func) in torch_api.RAISES_WITHOUT_CUDA
     return asks and all(isinstance(each, ast.Constant) for each in given)
 
 
@@ -192,7 +192,7 @@ def _asks_of_gpus(tree: ast.Module) -> bool:
 def _holds_number(target: ast.expr) -> bool:
     """``os.environ[name]``, or a name for GPUs."""
     if isinstance(target, ast.Subscript):
-        return (dotted_path(target.value) or "").endswith("environ")
+        return public_path(target.value) == "os.environ"
     return isinstance(target, ast.Name) and _OF_GPUS.search(target.id) is not None
 
 
@@ -216,8 +216,7 @@ def _sends_to_cuda(tree: ast.Module, node: ast.AST) -> bool:
 
 
 def _is_cuda(tree: ast.Module, node: ast.expr) -> bool:
-    if isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("device") and len(node.args) == 1:
-        node = node.args[0]
+    node = device_spec(node)
     if isinstance(node, ast.Name):
         bound = values_by_path(tree).get(node.id, [])
         if len(bound) != 1 or isinstance(bound[0], ast.Name) or _is_argument(tree, node):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda
+from torchdevlint.flow.scope.naming_cuda import asks_for_cuda
 from torchdevlint.source.nodes import assignment_of, ids_below, nodes_in, once_a_node, own_nodes_in
 
 
@@ -18,8 +19,7 @@ def deciding_test(scope: ast.AST) -> ast.expr | None:
     """
     for node in own_nodes_in(scope, ast.If):
         last = (dotted_path(node.test) or "").rpartition(".")[2]
-        asks = isinstance(node.test, ast.Call) and (dotted_path(node.test.func) or "").endswith("cuda.is_available")
-        if not asks and (not mentions_cuda(last) or last == "is_cuda"):
+        if not asks_for_cuda(node.test) and (not mentions_cuda(last) or last == "is_cuda"):
             continue
         moves = [each for part in node.body for each in _moves_in(part)]
         wrapped = [path for part in node.body for path in _wrapped_by(part)]

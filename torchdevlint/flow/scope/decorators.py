@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.scope.names import public_path
 from torchdevlint.source.nodes import once_a_node
 
 _HARMLESS_DECORATORS = frozenset(
@@ -13,6 +14,21 @@ _HARMLESS_DECORATORS = frozenset(
     wraps typechecked lru_cache cache
     """.split()
 )
+
+
+_REGISTERS_NOTHING = frozenset(
+    """
+    staticmethod classmethod property dataclasses.dataclass functools.wraps functools.lru_cache functools.cache
+    torch.no_grad torch.inference_mode torch.jit.script
+    """.split()
+)
+
+
+def is_registered(node: ast.stmt) -> bool:
+    """Whether a definition may be registered by a decorator: others do, but leave it to its name to call it."""
+    decorators = getattr(node, "decorator_list", ())
+    paths = (public_path(each.func if isinstance(each, ast.Call) else each) for each in decorators)
+    return not _REGISTERS_NOTHING.issuperset(paths)
 
 
 def is_plain(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

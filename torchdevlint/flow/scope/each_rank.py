@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, is_below, nodes_in, once_a_node
 
@@ -64,10 +64,12 @@ def _is_of_starter(tree: ast.Module, node: ast.AST) -> bool:
     return outer.name not in _reached(tree, workers)
 
 
+_STARTS = ("torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn")
+
+
 @once_a_node
 def _started(tree: ast.Module) -> frozenset[str]:
-    calls = [each for each in nodes_in(tree, ast.Call) if (dotted_path(each.func) or "").endswith("mp.spawn")]
-    calls += [each for each in nodes_in(tree, ast.Call) if dotted_path(each.func) == "torch.multiprocessing.spawn"]
+    calls = [each for each in nodes_in(tree, ast.Call) if public_path(each.func) in _STARTS]
     return frozenset(dotted_path(each.args[0]) or "" for each in calls if each.args) - {""}
 
 

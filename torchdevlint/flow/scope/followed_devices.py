@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, last_name
+from torchdevlint.flow.scope.names import is_dtype, last_name
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -74,7 +74,7 @@ def is_for_numpy(function: Scope) -> bool:
 
 def _is_cast(call: ast.Call) -> bool:
     """Whether it is ``t.to(torch.double)``."""
-    return len(call.args) == 1 and not call.keywords and is_dtype_name(dotted_path(call.args[0]) or "")
+    return len(call.args) == 1 and not call.keywords and is_dtype(call.args[0])
 
 
 def brought_beside(function: Scope, read: ast.Call) -> ast.Call | None:

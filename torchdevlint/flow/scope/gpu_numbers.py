@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import defaults, dotted_path, last_name, mentions_device
+from torchdevlint.flow.scope.names import defaults, dotted_path, last_name, mentions_device, public_path
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _OF_NUMBERS = frozenset({"device_ids", "output_device"})
@@ -30,7 +30,7 @@ def gpu_numbers(tree: ast.Module) -> frozenset[str]:
 def _said_to_be_numbers(tree: ast.Module) -> Iterator[str]:
     for call in nodes_in(tree, ast.Call):
         given = [each.value for each in call.keywords if each.arg in _OF_NUMBERS]
-        if (dotted_path(call.func) or "").endswith("cuda.set_device"):
+        if public_path(call.func) == "torch.cuda.set_device":
             given += call.args[:1]
         for each in given:
             parts = each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each]

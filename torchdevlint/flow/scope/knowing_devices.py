@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.names import dotted_path, is_dtype_name
+from torchdevlint.flow.scope.names import is_dtype, last_name
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -46,5 +46,4 @@ def _is_moved(call: ast.Call) -> bool:
 
 
 def _is_type(node: ast.expr) -> bool:
-    path = dotted_path(node) or ""
-    return is_dtype_name(path) or path.endswith("dtype")
+    return is_dtype(node) or last_name(node).endswith("dtype")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
@@ -54,7 +54,7 @@ def meets_on_this_machine(tree: ast.Module) -> bool:
         if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Constant) or id(each.node) in left_out:
             continue
         named = isinstance(target.slice, ast.Constant) and target.slice.value == "MASTER_ADDR"
-        if named and (dotted_path(target.value) or "").endswith("environ") and value.value in _THIS_MACHINE:
+        if named and public_path(target.value) == "os.environ" and value.value in _THIS_MACHINE:
             return True
     return any(_is_local_url(each.value) for each in nodes_in(tree, ast.keyword) if each.arg == "init_method")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from torchdevlint.patterns import regex
+from torchdevlint.source.imported import imported_name
 from torchdevlint.source.nodes import once_a_node
 
 _DTYPES = frozenset(
@@ -62,6 +63,17 @@ def is_dtype_name(name: str) -> bool:
     """Whether a public name is a `torch.dtype`, such as ``torch.float32``."""
     head, _, tail = name.rpartition(".")
     return head == "torch" and tail in _DTYPES
+
+
+def device_spec(node: ast.expr) -> ast.expr:
+    """What a device is named by: ``"cuda"`` of ``torch.device("cuda")``; any other expression is given back."""
+    is_made = isinstance(node, ast.Call) and len(node.args) == 1 and public_path(node.func) == "torch.device"
+    return node.args[0] if is_made else node  # type: ignore[attr-defined]
+
+
+def is_dtype(node: ast.AST) -> bool:
+    """Whether an expression names a `torch.dtype`, by what its file imports."""
+    return is_dtype_name(public_path(node))
 
 
 @lru_cache(maxsize=8192)
@@ -126,6 +138,28 @@ def dotted_path(node: ast.AST) -> str | None:
         path = dotted_path(node.value)
         return None if path is None else f"{path}[{node.slice.value!r}]"
     return None
+
+
+def public_path(node: ast.AST) -> str:
+    """What a chain of attributes on a name stands for by the imports of its file; "" for any other expression.
+
+    ``torch.nn.functional.relu`` for ``relu`` that was imported from there, and for ``F.relu``. A name that nothing
+    imports stands for itself, as built-in ones do, unless a function binds what others import.
+    """
+    names: list[str] = []
+    while type(node) is ast.Attribute:
+        names.append(node.attr)
+        node = node.value
+    if type(node) is not ast.Name:
+        return ""
+    public = imported_name(node)
+    if not names:
+        return node.id if public is None else canonical(public)
+    if public == "":
+        return ""
+    names.append(node.id if public is None else public)
+    names.reverse()
+    return canonical(".".join(names))
 
 
 def names_of_item(node: ast.expr) -> Iterator[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import defaults, dotted_path, mentions_device
+from torchdevlint.flow.scope.names import defaults, mentions_device, public_path
 from torchdevlint.source.nodes import once_a_node
+
+_CHOOSING = ("torch.cuda.device", "torch.cuda.device_of")
 
 
 def names_cuda(node: ast.AST) -> str | None:
@@ -22,10 +24,21 @@ def names_cuda(node: ast.AST) -> str | None:
     for each in naming_arguments(node):
         value = each.args[0] if isinstance(each, ast.Call) else each
         return f'"{value.value}"'  # type: ignore[attr-defined]
-    path = dotted_path(node.func) or ""
+    path = public_path(node.func)
     if any(keyword.arg == "device" for keyword in node.keywords):
         return None
     return path if ".cuda." in path and path.endswith("Tensor") else None
+
+
+def asks_for_cuda(test: ast.expr) -> bool:
+    """Whether a test is ``torch.cuda.is_available()``."""
+    return isinstance(test, ast.Call) and public_path(test.func) == "torch.cuda.is_available"
+
+
+def chooses_gpu(node: ast.With | ast.AsyncWith) -> bool:
+    """Whether a block makes a GPU the current one: ``with torch.cuda.device(x.device):``."""
+    entered = (item.context_expr for item in node.items)
+    return any(isinstance(each, ast.Call) and public_path(each.func) in _CHOOSING for each in entered)
 
 
 def cuda_in_words(node: ast.AST) -> str:
@@ -41,7 +54,8 @@ def cuda_in_words(node: ast.AST) -> str:
 def naming_arguments(node: ast.Call) -> Iterator[ast.expr]:
     """The arguments that are ``"cuda"``, ``"cuda:0"``, or a device that is made of one of these."""
     for each in device_arguments(node):
-        value = each.args[0] if isinstance(each, ast.Call) and each.args and _is_device(each) else each
+        is_made = isinstance(each, ast.Call) and bool(each.args) and public_path(each.func) == "torch.device"
+        value = each.args[0] if is_made else each  # type: ignore[attr-defined]
         if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
             yield each
 
@@ -51,12 +65,8 @@ def device_arguments(node: ast.Call) -> list[ast.expr]:
 
 
 def _path_or_text(node: ast.expr) -> str:
-    text = node.value if isinstance(node, ast.Constant) else dotted_path(node)
+    text = node.value if isinstance(node, ast.Constant) else public_path(node)
     return text if isinstance(text, str) else ""
-
-
-def _is_device(node: ast.Call) -> bool:
-    return (dotted_path(node.func) or "").endswith("device")
 
 
 @once_a_node

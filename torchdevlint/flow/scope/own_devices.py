@@ -28,9 +28,9 @@ def makes_there(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def _placing(method: ast.AST) -> Iterator[ast.expr]:
     """The devices that a method names for what it makes, and what ``.to(..)`` and ``.new_zeros(..)`` follow."""
     for call in nodes_in(method, ast.Call):
+        yield from (each.value for each in call.keywords if each.arg == "device")
         if not isinstance(call.func, ast.Attribute):
             continue
-        yield from (each.value for each in call.keywords if each.arg == "device")
         if call.func.attr in ("to", "type_as"):
             yield from call.args[:1]
         elif call.func.attr in torch_api.NEW_METHODS:

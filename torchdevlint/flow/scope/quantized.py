@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import public_path
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _OPERATORS = ("torch.ops.quantized", "torch.nn.quantized", "torch.ao.nn.quantized")
@@ -15,4 +15,4 @@ _OPERATORS = ("torch.ops.quantized", "torch.nn.quantized", "torch.ao.nn.quantize
 def calculates_quantized(owner: ast.ClassDef) -> bool:
     """Whether a method calls an operator for quantized tensors: ``torch.ops.quantized.mul(a, b, scale, 0)``."""
     named = (each for each in nodes_in(owner, ast.Attribute) if each.attr == "quantized")
-    return any((dotted_path(each) or "") in _OPERATORS for each in named)
+    return any(public_path(each) in _OPERATORS for each in named)

@@ -10,7 +10,7 @@ from typing import TypeGuard
 from msgspec.structs import replace
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, first_name, is_dtype_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, is_dtype
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import alternatives, settle
@@ -255,7 +255,7 @@ def _receivers(scope: Scope) -> Iterator[str | None]:
 
 def _moves(call: ast.Call) -> bool:
     given = [*call.args[:1], *(each.value for each in call.keywords if each.arg == "device")]
-    named = [path for path in map(dotted_path, given) if path is None or not is_dtype_name(path)]
+    named = [dotted_path(each) for each in given if not is_dtype(each)]
     return call.func.attr == "to" and bool(named)  # type: ignore[attr-defined]
 
 
