@@ -382,6 +382,9 @@ def test_scripts_beside_what_is_installed_are_an_application(tmp_path: Path) -> 
         ("['package', 'scripts']", True),
         ("[each for each in os.listdir('.') if each != 'tests']", True),
         ("find_packages()", True),
+        ("find_packages(exclude=['tests', 'scripts'])", False),
+        ("find_packages(exclude=('tests', 'docs'))", True),
+        ("find_packages(include=['package', 'package.*'])", False),
     ],
 )
 def test_a_declaration_names_each_package_that_it_installs(tmp_path: Path, packages: str, installed: bool) -> None:
@@ -392,6 +395,42 @@ def test_a_declaration_names_each_package_that_it_installs(tmp_path: Path, packa
     setup = f"import os\nfrom setuptools import find_packages, setup\n\nsetup(packages={packages})\n"
     application(tmp_path, setup=setup)
     reported = found(application(scripts, __init__="", layers=LAYERS, main=MAIN))
+    assert reported == ([*EVERYTHING, "main.py:TDL201"] if installed else [])
+
+
+PLAIN = "[project]\nname = 'package'\n"
+FOUND = "\n[tool.setuptools.packages.find]\nwhere = ['.']\n"
+KERNELS = "from setuptools import Extension, setup\n\nsetup(ext_modules=[Extension('fast', ['fast.c'])])\n"
+
+
+@pytest.mark.parametrize(
+    ("folder", "declared", "installed"),
+    [
+        ("examples", {"pyproject.toml": PLAIN}, False),
+        ("layers", {"pyproject.toml": PLAIN}, True),
+        ("recipes", {"pyproject.toml": f"{PLAIN}{FOUND}include = ['package*']\n"}, False),
+        ("recipes", {"pyproject.toml": f"{PLAIN}{FOUND}include = ['package*', 'rec*']\n"}, True),
+        ("recipes", {"pyproject.toml": f"{PLAIN}{FOUND}exclude = ['rec*']\n"}, False),
+        ("recipes", {"pyproject.toml": f"{PLAIN}{FOUND}exclude = ['docs*']\n"}, True),
+        ("recipes", {"setup.py": KERNELS}, False),
+        ("recipes", {"setup.py": KERNELS, "pyproject.toml": PLAIN}, True),
+        ("recipes", {"setup.py": "from setuptools import setup\n\nsetup(name='package')\n"}, True),
+        (
+            "recipes",
+            {"setup.cfg": "[metadata]\nname = package\n", "pyproject.toml": f"{PLAIN}{FOUND}include = ['package']\n"},
+            False,
+        ),
+    ],
+)
+def test_what_setuptools_takes_for_packages(
+    tmp_path: Path, folder: str, declared: dict[str, str], installed: bool
+) -> None:
+    """Where nothing says which there are, it leaves out examples; what one declaration says holds for the others."""
+    (tmp_path / folder).mkdir()
+    (tmp_path / "package").mkdir()
+    application(tmp_path / "package", __init__="")
+    application(tmp_path, **declared)
+    reported = found(application(tmp_path / folder, __init__="", layers=LAYERS, main=MAIN))
     assert reported == ([*EVERYTHING, "main.py:TDL201"] if installed else [])
 
 

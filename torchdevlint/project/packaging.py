@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import PurePath
 
@@ -43,7 +44,23 @@ _LISTED = regex(r"\bpackages\s*=\s*\[(?![^\]]*\bfor\b)[^\[\](){}]*\]")
 _FROM_FOLDER = regex(r"package_dir[\"']?\s*[=:]")
 """What says that packages lie elsewhere than they are called."""
 _OTHER_WAYS = regex(r"namespace|py[-_]modules")
-"""What declares that more than regular packages is installed; so it is where nothing says which."""
+"""What declares that more than regular packages is installed."""
+_LOOKED_FOR = regex(
+    r"find_packages\(([^()]*(?:\([^()]*\)[^()]*)*)\)|^\[tool\.setuptools\.packages\.find\]((?:\n(?!\[).*)*)",
+    re.MULTILINE,
+)
+"""What says which of the folders are packages that are installed."""
+_PATTERNS = r"\b{}\s*=\s*[\[(]((?:\s*(?:\"[^\"]*\"|'[^']*'),?)+)\s*[\])]"
+_TEXT = regex(r"[\"']([^\"']*)[\"']")
+_ONLY_BUILDS = regex(r"\bext_modules\s*=")
+"""What a ``setup.py`` says that builds an extension: then setuptools looks for no packages by itself."""
+_NEVER_FOUND = frozenset(
+    """
+    ci bin debian doc docs documentation manpages news newsfragments changelog test tests unit_test unit_tests example
+    examples scripts tools util utils python build benchmark benchmarks exercise exercises htmlcov tasks fabfile
+    """.split()
+)
+"""Folders at the root that setuptools takes for no packages, where nothing says which there are."""
 
 
 def is_application(project: Project) -> bool:
@@ -58,7 +75,11 @@ def is_application(project: Project) -> bool:
         return False
     texts = {name: project.text_of(os.path.join(root, name)) for name in _DECLARED}
     declared = [each.text for name, each in texts.items() if each is not None and _DECLARED[name].search(each.text)]
-    return not any(_may_install(each, project, os.path.relpath(folder, root)) for each in declared)
+    saying = list(filter(_SAYS_WHICH.search, declared))
+    place = os.path.relpath(folder, root)
+    if declared and not saying:
+        return place.partition(os.sep)[0] in _NEVER_FOUND or all(map(_ONLY_BUILDS.search, declared))
+    return not any(_may_install(each, project, place) for each in saying)
 
 
 def _is_more_than_a_package(project: Project) -> bool:
@@ -132,12 +153,37 @@ def _has_scripts(paths: tuple[str, ...]) -> bool:
 
 def _may_install(declared: str, project: Project, folder: str) -> bool:
     """Whether a declaration may take up the files of a folder, which is given from the root."""
-    if not _SAYS_WHICH.search(declared) or _OTHER_WAYS.search(declared):
-        return True
     names = folder.split(os.sep)
+    if _is_left_out(declared, names):
+        return False
+    if _OTHER_WAYS.search(declared):
+        return True
     if project.text_of(os.path.join(os.path.dirname(project.path), "__init__.py")) is not None:
         lists = [] if names == [os.curdir] or _FROM_FOLDER.search(declared) else _LISTED.findall(declared)
         named = rf"['\"](?:src[./\\])?{re.escape(names[0])}['\"./\\]"
         return not lists or any(re.search(named, each) for each in lists)
     named = r"[./\\]".join(map(re.escape, names))
     return names[0] == "src" or (names != [os.curdir] and re.search(rf"['\"]{named}['\"]", declared) is not None)
+
+
+def _is_left_out(declared: str, names: list[str]) -> bool:
+    """Whether all that a declaration says of where packages are looked for leaves a folder out, or what is around it.
+
+    Strictly, setuptools takes up `tests.unit` where only `tests` is excluded, which nobody means.
+    """
+    found = [first or second for first, second in _LOOKED_FOR.findall(declared)]
+    around = [".".join(names[:count]) for count in range(1, len(names) + 1)]
+    return bool(found) and names != [os.curdir] and all(_leaves_out(each, around) for each in found)
+
+
+def _leaves_out(found: str, around: list[str]) -> bool:
+    included, excluded = (_patterns(kind, found) for kind in ("include", "exclude"))
+    if any(fnmatchcase(name, each) for name in around for each in excluded):
+        return True
+    return bool(included) and not any(fnmatchcase(name, each) for name in around for each in included)
+
+
+def _patterns(kind: str, found: str) -> list[str]:
+    """The texts in a list that is called so."""
+    held = re.search(_PATTERNS.format(kind), found)
+    return [] if held is None else _TEXT.findall(held[1])
