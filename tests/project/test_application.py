@@ -398,7 +398,7 @@ def test_a_declaration_names_each_package_that_it_installs(tmp_path: Path, packa
     assert reported == ([*EVERYTHING, "main.py:TDL201"] if installed else [])
 
 
-PLAIN = "[project]\nname = 'package'\n"
+PROJECT = "[project]\nname = 'package'\n"
 FOUND = "\n[tool.setuptools.packages.find]\nwhere = ['.']\n"
 KERNELS = "from setuptools import Extension, setup\n\nsetup(ext_modules=[Extension('fast', ['fast.c'])])\n"
 
@@ -406,18 +406,18 @@ KERNELS = "from setuptools import Extension, setup\n\nsetup(ext_modules=[Extensi
 @pytest.mark.parametrize(
     ("folder", "declared", "installed"),
     [
-        ("examples", {"pyproject.toml": PLAIN}, False),
-        ("layers", {"pyproject.toml": PLAIN}, True),
-        ("recipes", {"pyproject.toml": f"{PLAIN}{FOUND}include = ['package*']\n"}, False),
-        ("recipes", {"pyproject.toml": f"{PLAIN}{FOUND}include = ['package*', 'rec*']\n"}, True),
-        ("recipes", {"pyproject.toml": f"{PLAIN}{FOUND}exclude = ['rec*']\n"}, False),
-        ("recipes", {"pyproject.toml": f"{PLAIN}{FOUND}exclude = ['docs*']\n"}, True),
+        ("examples", {"pyproject.toml": PROJECT}, False),
+        ("layers", {"pyproject.toml": PROJECT}, True),
+        ("recipes", {"pyproject.toml": f"{PROJECT}{FOUND}include = ['package*']\n"}, False),
+        ("recipes", {"pyproject.toml": f"{PROJECT}{FOUND}include = ['package*', 'rec*']\n"}, True),
+        ("recipes", {"pyproject.toml": f"{PROJECT}{FOUND}exclude = ['rec*']\n"}, False),
+        ("recipes", {"pyproject.toml": f"{PROJECT}{FOUND}exclude = ['docs*']\n"}, True),
         ("recipes", {"setup.py": KERNELS}, False),
-        ("recipes", {"setup.py": KERNELS, "pyproject.toml": PLAIN}, True),
+        ("recipes", {"setup.py": KERNELS, "pyproject.toml": PROJECT}, True),
         ("recipes", {"setup.py": "from setuptools import setup\n\nsetup(name='package')\n"}, True),
         (
             "recipes",
-            {"setup.cfg": "[metadata]\nname = package\n", "pyproject.toml": f"{PLAIN}{FOUND}include = ['package']\n"},
+            {"setup.cfg": "[metadata]\nname = package\n", "pyproject.toml": f"{PROJECT}{FOUND}include = ['package']\n"},
             False,
         ),
     ],
