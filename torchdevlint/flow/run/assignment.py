@@ -13,7 +13,8 @@ from torchdevlint.flow.kinds.held_modules import held_in
 from torchdevlint.flow.kinds.tensor_uses import is_taken_by_torch
 from torchdevlint.flow.run import appended
 from torchdevlint.flow.run.built_attributes import keep_wrapped
-from torchdevlint.flow.run.objects import keep, relocate, write_attribute
+from torchdevlint.flow.run.built_of_own import refills
+from torchdevlint.flow.run.objects import keep, registered, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.overwritten_items import stores_replaced, stores_that_replace_all
@@ -139,6 +140,8 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
             state.alive = False
             return
         receiver.info.assigned_at.setdefault(target.attr, target)
+        if frame.entry.kind == "init" and refills(value, state.paths.get(dotted_path(target) or "")):
+            value = registered(value)  # type: ignore[arg-type]
         kept, passing = keep(frame, receiver, target, value), target in _passing(frame)
         held = write_attribute(receiver, target.attr, kept, state.conditions, passing=passing)
         if not passing:

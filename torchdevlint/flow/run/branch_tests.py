@@ -6,6 +6,7 @@ import ast
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, mentions_device
+from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
 from torchdevlint.flow.state.classes import ClassInfo
@@ -103,6 +104,9 @@ def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> _A
     if flag is not None:
         test, positive = flag[0], positive is flag[1]
         text = text_of(test)
+    elif isinstance(test, ast.Compare) and none_test(test) is not None:
+        positive = positive is bool(none_test(test))
+        text = f"{text_of(test.left)} is None"
     elif isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in _SAME:
         positive = not positive
         text = f"{text_of(test.left)} {_SAME[type(test.ops[0])]} {text_of(test.comparators[0])}"

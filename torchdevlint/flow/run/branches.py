@@ -21,6 +21,7 @@ from torchdevlint.flow.run.dimensions import refine_dimensions
 from torchdevlint.flow.run.filtered import refine_filtered
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.state.conditions import extended
 from torchdevlint.flow.state.joins import alternatives, choose, join
@@ -147,10 +148,10 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
         _narrow(frame, test, holds, wants_none=False)
         return
     refine_places(frame, test, holds, fails)
-    right = test.comparators[0]
-    if len(test.ops) > 1 or not isinstance(right, ast.Constant) or right.value is not None:
+    is_none = none_test(test)
+    if is_none is None:
         return
-    if isinstance(test.ops[0], ast.IsNot):
+    if not is_none:
         holds, fails = fails, holds
     _narrow(frame, test.left, holds, wants_none=True)
     _narrow(frame, test.left, fails, wants_none=False)

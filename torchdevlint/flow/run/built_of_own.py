@@ -12,10 +12,20 @@ from torchdevlint.flow.scope.own_devices import moves_itself
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import BUILT, MODEL, on_cpu
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.values import Site, Step, Tensor
+from torchdevlint.flow.state.values import Site, Step, Tensor, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _REGISTERS = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
+
+
+REGISTERED = "registered here, and moves with the Module"
+"""The step of a buffer or parameter that a Module registers by a call."""
+
+
+def refills(value: Value, before: Value | None) -> bool:
+    """``self.scale = torch.ones(3)`` behind ``self.register_buffer("scale", None)``: it is the buffer from then on."""
+    filled = isinstance(value, Tensor) and isinstance(before, Tensor)
+    return filled and any(each.text == REGISTERED for each in before.steps)  # type: ignore[union-attr]
 
 
 def built_of_own(frame: Frame, info: ClassInfo, target: ast.Attribute, value: Tensor) -> Tensor:

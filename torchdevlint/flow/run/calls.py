@@ -27,6 +27,7 @@ from torchdevlint.flow.run.attributes import attribute
 from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.container_calls import container_method, make_record, record_method
 from torchdevlint.flow.run.functions import run_function, spread
+from torchdevlint.flow.run.getters import is_getter, looked_up
 from torchdevlint.flow.run.instances import given_to
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
@@ -42,7 +43,6 @@ from torchdevlint.flow.run.unknown_calls import (
     is_known,
     is_module_by_use,
     is_moved_away,
-    looked_up,
     note_layer,
     of_inputs,
     of_unknown_callee,
@@ -210,7 +210,8 @@ def _method_of_unknown(
         return found if given is None else looked_up(given, callee, arguments) or found
     if given is None:
         return of_inputs(frame, node, arguments)
-    return receiver if given.origin is not Origin.ARGUMENT or callee.attr.rstrip("_") in _OF_TENSORS else UNKNOWN
+    held = callee.attr.rstrip("_") in _OF_TENSORS or is_getter(callee, arguments)
+    return receiver if held or given.origin is not Origin.ARGUMENT else UNKNOWN
 
 
 _OF_TENSORS = frozenset({"items", "values", "copy"}).union(

@@ -11,6 +11,7 @@ from torchdevlint.flow.events import Compared
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.told import told_by_other
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
@@ -40,8 +41,8 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     ordinal = None if isinstance(left, Const) else _ordinal_test(node, left, right)
     if ordinal is not None and (owner_of(frame.closure) is None or isinstance(left, Dev)):
         return ordinal
-    if isinstance(symbol, (ast.Is, ast.IsNot)):
-        return _identity(left, right, isinstance(symbol, ast.IsNot))
+    if isinstance(symbol, (ast.Is, ast.IsNot)) or none_test(node) is not None:
+        return _identity(left, right, isinstance(symbol, (ast.IsNot, ast.NotEq)))
     if isinstance(left, Dev) or isinstance(right, Dev):
         if _is_of_other_text(node, left, right):
             return Const(isinstance(symbol, ast.NotEq))

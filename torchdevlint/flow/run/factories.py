@@ -154,6 +154,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
             return created(frame, state, node, name, ndim, device)
         copies = name == "torch.tensor"
         given = copies and (_came_to_init(frame, arguments) or _is_converted_only(frame, node, arguments))
+        given = given or (copies and _is_kept_by_module(frame, data))
         told = arguments.positional[0][0]
         given = given or (copies and is_converted_beside(frame, told))
         listed = is_listed(frame, told)
@@ -176,6 +177,11 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
     ):
         frame.machine.emit(Collected(frame, state, node))
     return created(frame, state, node, name, data_ndim(data), device)
+
+
+def _is_kept_by_module(frame: Frame, data: Unknown) -> bool:
+    """Whether ``__init__`` of a Module makes it of what it looks up: what is a tensor there was made on the CPU too."""
+    return frame.context == "init" and frame.owner is not None and frame.owner.is_module and data.given is None
 
 
 def _came_to_init(frame: Frame, arguments: Arguments) -> bool:

@@ -11,6 +11,7 @@ from torchdevlint.flow.events import Escaped, ModuleMethodCalled, Placed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import checkpoint_values, metrics
 from torchdevlint.flow.run.built_attributes import keep_moved
+from torchdevlint.flow.run.built_of_own import REGISTERED
 from torchdevlint.flow.run.constant_modules import holds_nothing
 from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
@@ -170,7 +171,7 @@ def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | L
     frame.machine.emit(Escaped(frame, [value]))
     if not isinstance(target, Obj) or not isinstance(name, Const) or not isinstance(name.value, str):
         return UNKNOWN
-    step = Step("registered here, and moves with the Module", callee)
+    step = Step(REGISTERED, callee)
     if isinstance(value, Tensor):
         value = replace(registered(value), steps=(replace(step, left=value.device),))
     elif callee.attr in ("register_buffer", "register_parameter"):

@@ -36,8 +36,6 @@ from torchdevlint.flow.state.tensors import as_output, given_tensor
 from torchdevlint.flow.state.values import (
     NUMBER,
     UNKNOWN,
-    Choice,
-    Const,
     Func,
     Library,
     Obj,
@@ -127,20 +125,6 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
         told = declared or not (_is_own_method(node.func) or runs_a_model(arguments))
         follows = told and all(each.origin is Origin.ARGUMENT for each in places)
     return Unknown(given=device) if places and follows else UNKNOWN
-
-
-def looked_up(given: Device, callee: ast.Attribute, arguments: Arguments) -> Value | None:
-    """What ``d.get("key")`` gives, where `d` came from an argument: what a batch holds is where the batch is.
-
-    ``d.get(key, t)`` gives a tensor if `t` is one.
-    """
-    if callee.attr not in ("get", "pop"):
-        return None
-    key, default = arguments.value(0, "key"), arguments.value(1, "default")
-    if not isinstance(default, Tensor):
-        named = isinstance(key, Const) and isinstance(key.value, str)
-        return Unknown(given=given) if named and given == MODEL else None
-    return Choice((((), given_tensor(given, callee.value)), ((), default)))
 
 
 def is_moved_away(frame: Frame, callee: ast.Attribute, arguments: Arguments) -> bool:

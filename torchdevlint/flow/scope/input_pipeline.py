@@ -90,13 +90,17 @@ def _feeds(node: ast.ClassDef) -> bool:
 
 
 def _transforms(tree: ast.Module, node: ast.ClassDef) -> bool:
-    """Whether a class that is no Module is derived from what the project calls a transform."""
-    theirs = {
-        name.asname or name.name
-        for each in nodes_in(tree, ast.ImportFrom)
-        for name in each.names
-        if (each.module or "").partition(".")[0] in _OF_BATCHES
+    """Whether a class that is no Module is derived from what the project calls a transform.
+
+    Where a layer of the file is derived from what the same module gives, these are transforms as layers make them.
+    """
+    homes = {
+        name.asname or name.name: each.module or "" for each in nodes_in(tree, ast.ImportFrom) for name in each.names
     }
+    of_layers = {
+        homes.get(last_name(base)) for each in nodes_in(tree, ast.ClassDef) if _is_layer(each) for base in each.bases
+    } - {None}
+    theirs = {name for name, home in homes.items() if home in of_layers or home.partition(".")[0] in _OF_BATCHES}
     bases = {last_name(base) for base in node.bases}
     if _is_module(tree, node) or any(each in theirs for each in bases):
         return False

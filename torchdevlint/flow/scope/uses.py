@@ -12,6 +12,7 @@ from typing import Any
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.source.nodes import levels_of_body, nodes_in, once_a_node
 
 _CONTAINER_METHODS = frozenset(
@@ -151,7 +152,7 @@ def _subscript(node: ast.Subscript, use: Callable[[ast.expr | None], Uses | None
 def _compare(node: ast.Compare, use: Callable[[ast.expr | None], Uses | None]) -> None:
     """``x is None`` and ``x.dtype == torch.long``."""
     entry = use(node.left)
-    if entry is not None and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+    if entry is not None and (isinstance(node.ops[0], (ast.Is, ast.IsNot)) or none_test(node) is not None):
         entry.none_tested = True
     asked = node.left
     if isinstance(asked, ast.Attribute) and asked.attr == "dtype":
