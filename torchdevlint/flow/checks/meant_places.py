@@ -14,6 +14,7 @@ from torchdevlint.flow.checks.given_devices import Given
 from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, record
 from torchdevlint.flow.checks.same_device import says_more
 from torchdevlint.flow.events import Placed
+from torchdevlint.flow.kinds.sizes import sizes_asked
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.naming_cuda import names_cuda
@@ -71,16 +72,19 @@ def _by_dtype(frame: Frame, state: State, node: ast.Call) -> Iterator[Given]:
 
 
 def _as_large(function: FunctionNode, node: ast.Call) -> Iterator[Given]:
-    """``return torch.rand(x.shape).to("cuda")``: as large as an argument, and nothing else is done with it."""
+    """``return torch.rand(x.shape[0], 3).to("cuda")``: as large as an argument, and nothing else is done with it.
+
+    What has one dimension alone may be an index, which the host may have made for it.
+    """
     if not any(each.value is node for each in nodes_in(function, ast.Return)):
         return
     made = node.func.value if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call) else node
     if last_name(made.func) not in _MADE:
         return
     tensors = {each.arg for each in nodes_in(function.args, ast.arg) if annotated_tensor(each.annotation)}
-    for each in made.args:
-        if isinstance(each, ast.Attribute) and each.attr == "shape" and dotted_path(each.value) in tensors:
-            name = dotted_path(each.value)
+    for each in sizes_asked(made.args):
+        name = dotted_path(each.value)
+        if name in tensors and (each in made.args or len(made.args) > 1):
             yield Given(f"{name}.device", f"`{name}` gives it its shape, and it is returned for it", each.value)
 
 
