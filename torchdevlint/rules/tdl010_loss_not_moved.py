@@ -188,7 +188,7 @@ def _note_update(event: ModuleMethodCalled) -> None:
         _compare(event.frame, event.state, event.node, event.module, operands)
 
 
-_MAY_HOLD = (Library, Choice, Seq, Map, Partial)
+_MAY_HOLD = frozenset({Library, Choice, Seq, Map, Partial})
 """Values that are, or may hold, modules of a library."""
 
 
@@ -199,7 +199,7 @@ def _note_escaped(event: Escaped) -> None:
 def _leave(machine: Machine, values: list[Value]) -> None:
     """Nothing is said of what these values hold, which may be moved."""
     for value in values:
-        for each in modules_in(value) if isinstance(value, _MAY_HOLD) else ():
+        for each in modules_in(value) if type(value) in _MAY_HOLD else ():
             if each.made_at is not None:
                 machine.explain(("loss", each.made_at))
 

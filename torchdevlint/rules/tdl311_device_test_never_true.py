@@ -168,7 +168,7 @@ def _kind(frame: Frame, state: State, asked: ast.expr, value: Value, wanted: Val
         names = [each.value for each in held if isinstance(each, Const)]
         known = len(names) == len(held) and all(name in _CPU_TYPES for name in names)
         return "type" if known and not _knows_others(frame) else ""
-    if not isinstance(value, Dev) or value.number:
+    if type(value) is not Dev or value.number:
         return ""
     of_tensor = _makes_device(frame, state, asked)
     if of_tensor is None:

@@ -64,7 +64,7 @@ def _note_layer(event: LayerCalled) -> None:
 def _note_method(event: MethodCalled) -> None:
     """``self.decoder.step(torch.tensor([start]))`` of a function that makes the rest where its argument is."""
     frame, func, given = event.frame, event.node.func, event.arguments.positional
-    if not isinstance(event.receiver, Unknown) or not isinstance(func, ast.Attribute) or not given:
+    if type(event.receiver) is not Unknown or not isinstance(func, ast.Attribute) or not given:
         return
     if frame.depth or event.state.guarded or not is_named_like_a_model(func.value) or _is_no_step(func.attr):
         return

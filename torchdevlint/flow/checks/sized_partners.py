@@ -45,7 +45,7 @@ def _note_operands(event: Operated) -> None:
 
 
 def _is_made(value: Value) -> bool:
-    return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
+    return type(value) is Tensor and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
 
 
 def _is_unknown(value: Value) -> bool:

@@ -119,7 +119,7 @@ def _note_method(event: MethodCalled) -> None:
     """``old.act(x)``, a method that gives `x` to the layers of a model that was not moved, where `x` was."""
     frame, state, node, module = event.frame, event.state, event.node, event.receiver
     machine = frame.machine
-    if not isinstance(module, Obj) or module.device != DEFAULT or frame.context == "forward" or moves_batches(frame):
+    if type(module) is not Obj or module.device != DEFAULT or frame.context == "forward" or moves_batches(frame):
         return
     if not isinstance(node.func, ast.Attribute) or machine.default_changed or state.guarded or state.default_device:
         return

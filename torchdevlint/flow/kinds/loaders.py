@@ -261,7 +261,7 @@ def _speaks_of_place(node: ast.AST) -> bool:
 
 
 def is_from_loader(value: Value) -> bool:
-    return isinstance(value, Tensor) and value.device == LOADER
+    return type(value) is Tensor and value.device == LOADER
 
 
 def is_input(frame: Frame, node: ast.expr, value: Value) -> bool:

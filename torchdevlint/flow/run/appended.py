@@ -31,8 +31,8 @@ def note(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
 
 def begins_empty(value: Value | None) -> bool:
     """Whether every method that assigns the list or dict makes it an empty one."""
-    empty = isinstance(value, Map) and value.closed and not value.items
-    return empty or (isinstance(value, Seq) and value.items == ())
+    empty = type(value) is Map and value.closed and not value.items
+    return empty or (type(value) is Seq and value.items == ())
 
 
 def appenders(info: ClassInfo, name: str) -> tuple[ast.AST, ...]:

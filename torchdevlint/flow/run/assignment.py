@@ -71,9 +71,9 @@ def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> No
     name = node.id
     if name in frame.globals:
         frame.machine.globals[name] = value
-    if isinstance(value, Unknown) and value.given is not None and frame.function is not None:
+    if type(value) is Unknown and value.given is not None and frame.function is not None:
         value = as_used(frame, frame.function, name, value, node)
-    elif isinstance(value, Tensor) and value.device == LOADER and value.opaque:
+    elif type(value) is Tensor and value.device == LOADER and value.opaque:
         value = replace(value, steps=(*value.steps[:1], Step(f"`{name}` is taken out of the batch here", node)))
     state.env[name] = UNKNOWN if name in frame.shared else value
     forget_paths(state, name)

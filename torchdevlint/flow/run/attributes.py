@@ -61,27 +61,27 @@ from torchdevlint.source.nodes import nodes_in
 def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) -> Value:
     """What reading ``receiver.name`` gives; UNKNOWN for methods of library values, which only calls resolve."""
     name = node.attr
-    if isinstance(receiver, Imported):
-        found = member(frame, receiver, name)
-        if found is not None:
-            return found
-    if isinstance(receiver, Ref):
-        return _public(f"{receiver.name}.{name}")
-    if isinstance(receiver, Unknown):  # most are
+    if type(receiver) is Unknown:  # most are
         found = _attribute_of_unknown(frame, node, receiver)
         return found if found != UNKNOWN else _parameter_of_placed(frame, node, state)
-    if isinstance(receiver, Tensor):
+    if type(receiver) is Tensor:
         return _tensor_attribute(frame, node, state, receiver)
-    if isinstance(receiver, Obj):
+    if type(receiver) is Obj:
         return _object_attribute(frame, node, state, receiver)
-    if isinstance(receiver, Cls):
-        found = receiver.info.attributes.get(name)
-        return found if found is not None else receiver.info.method(name, None) or UNKNOWN
-    if isinstance(receiver, Record):
+    if type(receiver) is Imported:
+        brought = member(frame, receiver, name)
+        if brought is not None:
+            return brought
+    if isinstance(receiver, Ref):
+        return _public(f"{receiver.name}.{name}")
+    if type(receiver) is Cls:
+        held = receiver.info.attributes.get(name)
+        return held if held is not None else receiver.info.method(name, None) or UNKNOWN
+    if type(receiver) is Record:
         return _record_attribute(frame, node, state, receiver)
-    if isinstance(receiver, Super):
+    if type(receiver) is Super:
         return receiver.info.inherited(name, receiver.receiver) or UNKNOWN
-    if isinstance(receiver, Choice):
+    if type(receiver) is Choice:
         return distribute(without_none(receiver), lambda each: attribute(frame, node, state, each))
     if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
         return distributions.attribute(receiver, name)
@@ -144,9 +144,9 @@ def _device_of(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Device:
 
 def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Obj) -> Value:
     value = attribute_of_object(frame, receiver, node.attr)
-    if isinstance(value, Func) and is_property(value.node):
+    if type(value) is Func and is_property(value.node):
         return run_function(frame, state, node, value, (), {})
-    if isinstance(value, Unknown):
+    if type(value) is Unknown:
         frame.machine.emit(AttributeRead(frame, state, node, receiver))
         found = _attribute_of_unknown(frame, node, UNKNOWN)
         if found == UNKNOWN and node.attr == "accelerator":
@@ -164,7 +164,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
 
 def _is_nothing_yet(value: Value) -> bool:
     """Whether it is None or False, or begins with one of them, as a flag beside what it stands for."""
-    first = value.items[0] if isinstance(value, Seq) and value.items else value
+    first = value.items[0] if type(value) is Seq and value.items else value
     return first in (NONE, _OFF)
 
 

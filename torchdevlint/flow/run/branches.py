@@ -95,7 +95,7 @@ def decides(frame: Frame, test: ast.expr, state: State) -> bool:
 
 def outcome_of(frame: Frame, test: ast.expr, value: Value, state: State) -> bool | None:
     """What a test with this value surely gives, or None: ``x or True`` and ``x and False`` do not depend on `x`."""
-    if isinstance(value, Const) and decides(frame, test, state):
+    if type(value) is Const and decides(frame, test, state):
         return bool(value.value)
     return written_outcome(test)
 

@@ -107,7 +107,7 @@ def call(frame: Frame, node: ast.Call, state: State) -> Value:
 
 def _or_encoding(frame: Frame, node: ast.Call, given: Value) -> Value:
     """What a call gives; what a tokenizer does where nothing else is known, but that it might be a layer."""
-    known = not isinstance(given, Unknown) and not (isinstance(given, Tensor) and given.opaque)
+    known = type(given) is not Unknown and not (type(given) is Tensor and given.opaque)
     if known:
         return given
     return (encoding_of(frame, node) if node.keywords else None) or token_ids_of(frame, node) or given
@@ -117,7 +117,7 @@ def call_attribute(
     frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
 ) -> Value:
     """``receiver.name(..)``."""
-    if isinstance(receiver, Choice):
+    if type(receiver) is Choice:
         receiver = without_none(receiver)
         if len(receiver.alternatives) > _MAX_DISTRIBUTED:
             return UNKNOWN
@@ -128,10 +128,10 @@ def call_attribute(
     if loaders.is_from_loader(receiver) and callee.attr in ("update", "setdefault"):
         loaders.forget(callee.value, state)
         return UNKNOWN
-    if isinstance(receiver, Ref):
+    if type(receiver) is not Unknown and isinstance(receiver, Ref):
         return call_value(frame, state, node, attribute(frame, callee, state, receiver), arguments)
     frame.machine.emit(MethodCalled(frame, state, node, receiver, arguments))
-    if isinstance(receiver, Tensor):
+    if type(receiver) is Tensor:
         return _run_or_method(frame, state, node, callee, receiver, arguments)
     if state.paths:
         path = dotted_path(callee)
@@ -142,9 +142,9 @@ def call_attribute(
         if isinstance(holder, Obj) and _is_held(holder, callee.value.attr):
             return _brought_by_kind(frame, state, node, callee.value, holder, arguments)
     found = attribute(frame, callee, state, receiver)
-    if isinstance(found, Dev) and isinstance(receiver, Unknown):
+    if type(found) is Dev and type(receiver) is Unknown:
         return unknown_method(frame, state, node, callee, arguments)
-    if not isinstance(found, Unknown):
+    if type(found) is not Unknown:
         return call_value(frame, state, node, found, arguments)
     _note_run(frame, state, node, callee, receiver, arguments)
     return _brought_by_kind(frame, state, node, callee, receiver, arguments)
@@ -162,7 +162,9 @@ def _brought_by_kind(
     frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
 ) -> Value:
     """A method that no class of this file defines: what the kind of the receiver brings."""
-    if isinstance(receiver, Obj):
+    if type(receiver) is Unknown:
+        return _method_of_unknown(frame, state, node, callee, receiver, arguments)
+    if type(receiver) is Obj:
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         held = _is_held(receiver, callee.attr)
         frame.machine.emit(LayerCalled(frame, state, node, callee, operands, receiver if held else None))
@@ -173,7 +175,7 @@ def _brought_by_kind(
             return follows_input(operands)
         if _is_kept(receiver, callee.attr):
             return of_unknown_callee(frame, state, node, arguments)
-    if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
+    if type(receiver) is Library and distributions.is_distribution(receiver.name):
         return distributions.call_method(frame, state, node, callee.value, receiver, arguments)
     if isinstance(receiver, (Obj, Library, Super)):
         found = call_module_method(frame, state, node, callee, receiver, arguments)
@@ -189,13 +191,7 @@ def _brought_by_kind(
         return TEXT if callee.attr in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
     if isinstance(receiver, (StateDict, Loaded)):
         return checkpoint_values.call_method(callee, receiver)
-    given = receiver.given if isinstance(receiver, Unknown) else None
-    if given is not None and (callee.attr in torch_api.TENSOR_ONLY_METHODS or names_dimension(callee.attr, arguments)):
-        tensor = given_tensor(given, callee.value)
-        return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
     frame.machine.emit(Escaped(frame, arguments.all_values))
-    if isinstance(receiver, Unknown):
-        return _method_of_unknown(frame, state, node, callee, receiver, arguments)
     return UNKNOWN
 
 
@@ -203,6 +199,10 @@ def _method_of_unknown(
     frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Unknown, arguments: Arguments
 ) -> Value:
     given = receiver.given
+    if given is not None and (callee.attr in torch_api.TENSOR_ONLY_METHODS or names_dimension(callee.attr, arguments)):
+        tensor = given_tensor(given, callee.value)
+        return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
+    frame.machine.emit(Escaped(frame, arguments.all_values))
     if receiver.made_by and callee.attr == "prepare":
         return prepare(frame, node, receiver, arguments)
     found = unknown_method(frame, state, node, callee, arguments)
@@ -252,6 +252,12 @@ def _is_held(receiver: Obj, name: str) -> bool:
 
 def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> Value:
     """Calling a value."""
+    if type(callee) is Func:
+        return _call_function(frame, state, node, callee, arguments)
+    if type(callee) is Unknown:
+        frame.machine.emit(UnknownCalled(frame, state, node, arguments))
+        frame.machine.emit(Escaped(frame, arguments.all_values))
+        return call_unknown(frame, state, node, arguments)
     if isinstance(callee, Ref):
         found = call_library(frame, state, node, callee.name, arguments)
         frame.machine.emit(LibraryReturned(frame, state, node, callee.name, arguments, found))
@@ -259,29 +265,23 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
             return found
         frame.machine.emit(Escaped(frame, arguments.all_values))
         return of_inputs(frame, node, arguments)
-    if isinstance(callee, Func):
-        return _call_function(frame, state, node, callee, arguments)
-    if isinstance(callee, RecordType):
+    if type(callee) is RecordType:
         return make_record(callee, arguments)
-    if isinstance(callee, Partial):
+    if type(callee) is Partial:
         return call_value(frame, state, node, callee.function, arguments.after(callee.positional, callee.keywords))
-    if isinstance(callee, Cls):
+    if type(callee) is Cls:
         return _construct(frame, state, node, callee, arguments)
-    if isinstance(callee, Obj):
+    if type(callee) is Obj:
         return _call_object(frame, state, node, callee, arguments)
-    if isinstance(callee, Library) and callee.module:
+    if type(callee) is Library and callee.module:
         if _is_of_another_library(callee):
             note_layer(frame, state, node, node.func, arguments)
         return call_module(frame, state, node, callee, arguments)
-    if isinstance(callee, Library):
+    if type(callee) is Library:
         return host_made.convert(frame, state, node, callee, arguments)
-    if isinstance(callee, Tensor) and callee.opaque and callee.device.origin in _PLACED:
+    if type(callee) is Tensor and callee.opaque and callee.device.origin in _PLACED:
         return call_module(frame, state, node, run_as_module(callee), arguments)
-    if isinstance(callee, Unknown):
-        frame.machine.emit(UnknownCalled(frame, state, node, arguments))
-        frame.machine.emit(Escaped(frame, arguments.all_values))
-        return call_unknown(frame, state, node, arguments)
-    if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
+    if type(callee) is Choice and len(callee.alternatives) <= _MAX_DISTRIBUTED:
         there = without_none(callee)
         return under_each(state, there, lambda each: call_value(frame, state, node, each, arguments))
     return UNKNOWN

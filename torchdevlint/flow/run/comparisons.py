@@ -38,23 +38,27 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
         return UNKNOWN
     symbol, right = node.ops[0], rights[0]
     frame.machine.emit(Compared(frame, state, node, left, right))
-    ordinal = None if isinstance(left, Const) else _ordinal_test(node, left, right)
+    ordinal = None if type(left) is Const else _ordinal_test(node, left, right)
     if ordinal is not None and (owner_of(frame.closure) is None or isinstance(left, Dev)):
         return ordinal
     if isinstance(symbol, (ast.Is, ast.IsNot)) or none_test(node) is not None:
         return _identity(left, right, isinstance(symbol, (ast.IsNot, ast.NotEq)))
-    if isinstance(left, Dev) or isinstance(right, Dev):
+    if type(left) is Dev or type(right) is Dev:
         if _is_of_other_text(node, left, right):
             return Const(isinstance(symbol, ast.NotEq))
         return device_test(_of_accelerator(left), _of_accelerator(right), isinstance(symbol, (ast.NotEq, ast.NotIn)))
     if isinstance(symbol, (ast.In, ast.NotIn)):
         return _membership(left, right, isinstance(symbol, ast.NotIn))
-    if isinstance(left, (Tensor, Choice)) or isinstance(right, (Tensor, Choice)):
+    if type(left) in _MEETING or type(right) in _MEETING:
         operands = told_by_other(frame, [(node.left, left), (node.comparators[0], right)])
         return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(symbol)]}`", operands)
     if isinstance(left, Const) and isinstance(right, Const):
         return _constants(left, right, symbol)
     return operations.of_unknown([left, right])
+
+
+_MEETING = frozenset({Tensor, Choice})
+"""What may be operands of one operation, and so have to be in one place."""
 
 
 def _membership(left: Value, right: Value, negated: bool) -> Value:
@@ -87,7 +91,7 @@ _ORDERS: dict[type, Callable[[Any, Any], bool]] = {
 def _ordinal_test(node: ast.Compare, left: Value, right: Value) -> Guard | None:
     """``device > -1``, ``gpu >= 0``, ``device == -1``: by the number of a device, where a negative one is the CPU."""
     name = (dotted_path(node.left) or "").rpartition(".")[2]
-    number = isinstance(left, Dev) and left.number
+    number = type(left) is Dev and left.number
     if not isinstance(right, Const) or right.value not in (-1, 0):
         return None
     if not (number or mentions_device(name) or name in _ORDINALS):

@@ -105,9 +105,9 @@ def _note_wrapped(frame: Frame, node: ast.Attribute, state: State) -> None:
 
 def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     left, right = frame.evaluate(node.left, state), frame.evaluate(node.right, state)
-    if isinstance(left, Seq) and isinstance(right, Seq):
+    if type(left) is Seq and type(right) is Seq:
         return concatenated(left, right)
-    repeated = next((each for each in (left, right) if isinstance(each, Seq)), None)
+    repeated = next((each for each in (left, right) if type(each) is Seq), None)
     if repeated is not None and isinstance(node.op, ast.Mult):
         return Seq(None, repeated.element)
     if is_number(left) and is_number(right):
@@ -242,16 +242,16 @@ def _subscript(frame: Frame, node: ast.Subscript, state: State) -> Value:
 
 
 def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, index: Value) -> Value:
-    if isinstance(value, Choice):
+    if type(value) is Choice:
         return under_each(state, value, lambda each: subscript(frame, node, state, each, index))
-    if isinstance(value, Tensor):
+    if type(value) is Tensor:
         return operations.index(frame, state, node, value, index)
     if value == Ref("os.environ"):
         return ranks.of_environment(node, index)
-    if isinstance(index, Tensor) and index.ndim and array_dimensions(frame, state, node.value)[0]:
+    if type(index) is Tensor and index.ndim and array_dimensions(frame, state, node.value)[0]:
         frame.machine.emit(ReadByHost(frame, state, node, (node.slice, index)))
     value = unpacked(value)
-    if isinstance(value, Seq):
+    if type(value) is Seq:
         if value.items is not None and isinstance(index, Const) and isinstance(index.value, int):
             return value.items[index.value] if -len(value.items) <= index.value < len(value.items) else UNKNOWN
         return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else element_of(value)

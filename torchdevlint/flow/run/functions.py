@@ -223,7 +223,10 @@ def _changed(
 
 
 def _can_change(value: Value) -> bool:
-    return isinstance(value, (Map, Seq, Record)) or is_module(value) or (isinstance(value, Tensor) and value.opaque)
+    return type(value) in _CONTAINERS or is_module(value) or (type(value) is Tensor and value.opaque)
+
+
+_CONTAINERS = frozenset({Map, Seq, Record})
 
 
 def _write_back(state: State, given: Value, value: Value) -> None:
@@ -245,7 +248,7 @@ def run_body(activation: Frame, state: State) -> Value:
     machine.activations += 1
     activation.activation = machine.activations
     activation.tensor_names = tuple(
-        name for name, value in state.env.items() if isinstance(value, Tensor) and not value.creations
+        name for name, value in state.env.items() if type(value) is Tensor and not value.creations
     )
     assert function is not None
     machine.active.append(function)

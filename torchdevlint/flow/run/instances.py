@@ -46,9 +46,9 @@ def given_to(init: Func, arguments: Sequence[Value], keywords: Mapping[str, Valu
 
 
 def _says_where(value: Value) -> bool:
-    if isinstance(value, Const):
+    if type(value) is Const:
         return value == NONE or (isinstance(value.value, str) and literal(value.value) != TOP)
-    return isinstance(value, (Tensor, Dev)) or (isinstance(value, Unknown) and value.given is not None)
+    return isinstance(value, (Tensor, Dev)) or (type(value) is Unknown and value.given is not None)
 
 
 def as_made(value: Value, made: Obj) -> Value:
@@ -57,9 +57,9 @@ def as_made(value: Value, made: Obj) -> Value:
 
 
 def _with(value: Value, given: Mapping[str, Value]) -> Value:
-    if isinstance(value, Tensor):
+    if type(value) is Tensor:
         return _tensor_with(value, given)
-    if isinstance(value, Dev):
+    if type(value) is Dev:
         return replace(value, device=_place(value.device, given))
     if isinstance(value, Unknown) and value.given is not None:
         place = _place(value.given, given)
@@ -68,7 +68,7 @@ def _with(value: Value, given: Mapping[str, Value]) -> Value:
         return replace(value, given=tuple((name, _with(each, given)) for name, each in value.given))
     if isinstance(value, Library) and value.device is not None:
         return replace(value, device=_place(value.device, given))
-    if isinstance(value, Partial) or (isinstance(value, Func) and len(value.closure.scopes) > 1):
+    if type(value) is Partial or (type(value) is Func and len(value.closure.scopes) > 1):
         return UNKNOWN  # it sees the names of the method that made it, which hold what the summary says
     return _held_with(value, given)
 

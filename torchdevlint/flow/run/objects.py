@@ -231,7 +231,7 @@ def _maybe_registered(value: Value) -> Value:
 
 def _is_kept(value: Value) -> bool:
     """Whether it is an argument that a Module keeps as it came, or None."""
-    return any(isinstance(each, Tensor) and each.device.origin is Origin.KEPT for _, each in alternatives(value))
+    return any(type(each) is Tensor and each.device.origin is Origin.KEPT for _, each in alternatives(value))
 
 
 def _stays(value: Value) -> bool:
@@ -290,7 +290,7 @@ def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Va
 
 def adopt(value: Value) -> Value:
     """What a Module registers moves with it: its parameters and submodules, not plain tensors or lists."""
-    if isinstance(value, Tensor) and value.parameter:
+    if type(value) is Tensor and value.parameter:
         return registered(value)
     if isinstance(value, Library) and value.placed is not None and value.device != DEFAULT:
         return replace(value, device=TOP)

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from torchdevlint.flow.state.devices import HOST, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.others import Imported
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_created, tensors_in
 from torchdevlint.flow.state.values import Cls, Const, Func, Loaded, Number, Obj, Ref, Tensor, Text, Unknown, Value
 
-_NO_TENSORS = (Cls, Const, Func, Number, Obj, Ref, Text)
+_NO_TENSORS = frozenset({Cls, Const, Func, Imported, Number, Obj, Ref, Text})
 """Values that hold none, and do not come from any."""
 
 
@@ -27,7 +28,7 @@ def observe(activation: Frame, state: State) -> None:
     if function is None or activation.entry.kind == "module":
         return
     for name, value in state.env.items():
-        if isinstance(value, _NO_TENSORS):
+        if type(value) in _NO_TENSORS:
             continue
         given = [each for each in _given_in(value) if _is_placed(each)]
         _note_origin(activation, name, value, given)
@@ -74,7 +75,7 @@ def _given_in(value: Value) -> Iterator[Tensor]:
 
 
 def _holds_host(value: Value) -> bool:
-    return (isinstance(value, Unknown) and value.given == HOST) or (isinstance(value, Loaded) and value.host)
+    return (type(value) is Unknown and value.given == HOST) or (type(value) is Loaded and value.host)
 
 
 def _is_on_cpu(tensor: Tensor) -> bool:

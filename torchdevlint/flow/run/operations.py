@@ -104,7 +104,7 @@ def combine(
         if conditions is None:
             continue
         concrete = [(at, value) for (at, _), (_, value) in zip(operands, picked, strict=True)]
-        if any(isinstance(value, Const) and value.value is None for _, value in concrete):
+        if any(type(value) is Const and value.value is None for _, value in concrete):
             continue
         silent = frame.machine.is_without_accelerator(conditions) or leave_device_open(conditions)
         frame.machine.muted += silent
@@ -118,7 +118,7 @@ def of_unknown(values: list[Value]) -> Unknown:
 
     Arguments that an operation takes together are together, wherever that is.
     """
-    places = list(dict.fromkeys(value.given for value in values if isinstance(value, Unknown)))
+    places = list(dict.fromkeys(value.given for value in values if type(value) is Unknown))
     together = all(each is not None and each.origin is Origin.ARGUMENT for each in places)
     return Unknown(given=places[0]) if places and (together or len(places) == 1) else UNKNOWN
 
@@ -136,7 +136,7 @@ def _together(conditions: list[Conditions]) -> Conditions | None:
 def _combine(
     frame: Frame, state: State, node: ast.AST, operation: str, operands: Operands, strict: bool, in_place: bool
 ) -> Value:
-    tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
+    tensors = [(at, value) for at, value in operands if type(value) is Tensor]
     if not tensors:
         values = [value for _, value in operands]
         return NUMBER if all(is_number(value) for value in values) else of_unknown(values)
@@ -151,7 +151,7 @@ def _combine(
         return Tensor(TOP, _result_ndim([value for _, value in tensors], with_unknown=False))
     if in_place and isinstance(operands[0][1], Tensor):
         return operands[0][1]
-    with_unknown = any(isinstance(value, Unknown) for _, value in operands)
+    with_unknown = any(type(value) is Unknown for _, value in operands)
     return _result([value for _, value in tensors], with_unknown, strict)
 
 

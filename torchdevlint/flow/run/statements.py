@@ -143,7 +143,7 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     frame.machine.emit(Branched(frame, state, node))
     test = frame.evaluate(node.test, state)
     note_asked(frame, state, node.test, test)
-    if isinstance(test, Guard):
+    if type(test) is Guard:
         _guarded(frame, node, state, test.holds)
         return
     outcome = outcome_of(frame, node.test, test, state)

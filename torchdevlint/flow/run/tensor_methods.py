@@ -296,10 +296,10 @@ _ONLY_FIRST = frozenset({0})
 
 def tensor_operands(node: ast.expr, value: Value) -> Operands:
     """The tensors that an argument brings in, those in a list or tuple too."""
-    value = distribute(value, _named_parts) if isinstance(value, Choice) else _named_parts(value)
-    if isinstance(value, Choice) and any(isinstance(each, Seq) for _, each in value.alternatives):
+    value = distribute(value, _named_parts) if type(value) is Choice else _named_parts(value)
+    if type(value) is Choice and any(type(each) is Seq for _, each in value.alternatives):
         return [(node, each) for each in _by_position(value)]
-    if isinstance(value, Seq):
+    if type(value) is Seq:
         items = value.items if value.items is not None else value.members or (value.element,)
         nodes = (
             node.elts
@@ -315,7 +315,7 @@ def tensor_operands(node: ast.expr, value: Value) -> Operands:
 
 def _named_parts(value: Value) -> Value:
     """A named tuple as the tuple that it is."""
-    return unpacked(value) if isinstance(value, Record) else value
+    return unpacked(value) if type(value) is Record else value
 
 
 def _by_position(value: Choice) -> list[Value]:

@@ -36,7 +36,7 @@ def told_by_other(frame: Frame, operands: Operands, product: bool = False) -> Op
     held = [each for _, value in operands for _, each in alternatives(value)]
     if product and any(isinstance(each, Tensor) and each.creations for each in held):
         operands = [(at, _in_product(at, value)) for at, value in operands]
-    if not any(isinstance(each, Tensor) and each.creations and each.ndim for each in held):
+    if not any(type(each) is Tensor and each.creations and each.ndim for each in held):
         return operands
     return [(at, _told(frame, at, value)) for at, value in operands]
 

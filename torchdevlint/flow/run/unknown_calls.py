@@ -114,7 +114,7 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
     """
     if _may_leave_device(dotted_path(node.func) or "cpu"):
         return UNKNOWN
-    places = [each.device for pair in arguments.pairs for _, each in tensor_operands(*pair) if isinstance(each, Tensor)]
+    places = [each.device for pair in arguments.pairs for _, each in tensor_operands(*pair) if type(each) is Tensor]
     places = places or of_rebound(frame, node, arguments)
     device = places[0] if places else TOP
     if device.origin is Origin.MODEL:

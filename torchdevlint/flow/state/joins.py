@@ -59,7 +59,7 @@ def any_of(values: Sequence[Value]) -> Value:
     """What any one of several values is, as `blurred` says of their join."""
     kept: list[Value] = []
     for value in values:
-        if isinstance(value, Choice):
+        if type(value) is Choice:
             return blurred(join_all(list(values)))
         if value == NONE:
             continue
@@ -104,7 +104,7 @@ def alternatives(value: Value, conditions: Conditions = ()) -> tuple[tuple[Condi
 
 def settle(value: Value, conditions: Conditions) -> Value:
     """`value` without the alternatives that `conditions` rule out."""
-    if not conditions or not isinstance(value, Choice):
+    if not conditions or type(value) is not Choice:
         return value
     left = alternatives(value, conditions)
     if len(left) == len(value.alternatives) or not left:
@@ -132,7 +132,7 @@ def join(one: Value, other: Value, one_if: Conditions = (), other_if: Conditions
     """What a name holds after two paths, each under its branch conditions."""
     if one is other or one == other:
         return one
-    if not isinstance(one, Choice) and not isinstance(other, Choice):
+    if type(one) is not Choice and type(other) is not Choice:
         both = _both(one, one_if, other, other_if)
         return both[1] if both is not None else Choice(((one_if, one), (other_if, other)))
     return choose(
@@ -201,7 +201,7 @@ def _both(one: Value, one_if: Conditions, other: Value, other_if: Conditions) ->
     conditions = either(other_if, one_if)
     if conditions is None or (kind is Tensor and are_parted_by_switch(one, one_if, other, other_if)):
         return None
-    value = _merge_sequences(one, other, one_if, other_if) if isinstance(one, Seq) else merge(one, other)
+    value = _merge_sequences(one, other, one_if, other_if) if type(one) is Seq else merge(one, other)
     return None if value is None else (conditions, value)
 
 
@@ -216,24 +216,24 @@ def merge(one: Value, other: Value) -> Value | None:
     if type(one) is type(other):
         of_kind = _OF_KIND.get(type(one))
         return None if of_kind is None else of_kind(one, other)
-    if isinstance(one, Unknown):
+    if type(one) is Unknown:
         return _merge_unknown(one, other)
-    if isinstance(other, Unknown):
+    if type(other) is Unknown:
         return _merge_unknown(other, one)
     return _merge_numbers(one, other)
 
 
 def _merge_unknown(one: Unknown, other: Value) -> Value | None:
-    if isinstance(other, Tensor) and other.device == LOADER:
+    if type(other) is Tensor and other.device == LOADER:
         return one
-    return other if isinstance(other, Tensor) and one.given == other.device else None
+    return other if type(other) is Tensor and one.given == other.device else None
 
 
 def _merge_numbers(one: Value, other: Value) -> Number | None:
     """A number that is one of two; the rank of a process is what it is besides a literal for when there is but one."""
     if not (is_number(one) and is_number(other)):
         return None
-    ranked = [each for each in (one, other) if isinstance(each, Number)]
+    ranked = [each for each in (one, other) if type(each) is Number]
     return ranked[0] if len(ranked) == 1 else NUMBER
 
 
@@ -313,7 +313,7 @@ def unpacked(value: Value) -> Value:
     """A named tuple as the tuple that it is, and a grid of axes as what holds axes; anything else is given back."""
     if value == AXES:
         return Seq(None, AXES)
-    if isinstance(value, Record) and value.kind.ordered:
+    if type(value) is Record and value.kind.ordered:
         return sequence([each for name, each in value.items if name in value.kind.fields])
     return value
 
@@ -337,13 +337,13 @@ def element_of(value: Value) -> Value:
 
 def is_number(value: Value) -> bool:
     """Whether it is surely a Python number."""
-    return isinstance(value, (Number, Guard)) or (
-        isinstance(value, Const) and isinstance(value.value, (int, float, complex))
-    )
+    if type(value) is Const:
+        return isinstance(value.value, (int, float, complex))
+    return type(value) is Number or type(value) is Guard
 
 
 def is_module(value: Value) -> bool:
     """Whether it is surely a `torch.nn.Module`."""
-    if isinstance(value, Library):
+    if type(value) is Library:
         return value.module
-    return isinstance(value, Obj) and value.info.is_module
+    return type(value) is Obj and value.info.is_module

@@ -119,8 +119,8 @@ def open_settings(names: dict[str, Value], which: Iterable[str]) -> None:
     """Let go of where the names of a module say CPU: ``DEVICE = "cpu"`` is what users edit, and may be any device."""
     for each in which:
         value = names.get(each)
-        named = literal(value.value) if isinstance(value, Const) and isinstance(value.value, str) else value
-        if (named.device if isinstance(named, Dev) else named) == CPU:
+        named = literal(value.value) if type(value) is Const and isinstance(value.value, str) else value
+        if (named.device if type(named) is Dev else named) == CPU:
             names[each] = Dev(TOP)
 
 

@@ -58,7 +58,7 @@ class Const(Value, frozen=True):
     value: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value
+        return type(other) is Const and type(self.value) is type(other.value) and self.value == other.value
 
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))
@@ -247,7 +247,7 @@ class Seq(Value, frozen=True):
     def __post_init__(self) -> None:
         depth = 1 + nesting_of(self.element)
         for each in (*self.items, *self.members) if self.items else self.members:
-            if isinstance(each, _NESTING):
+            if type(each) in _NESTING:
                 depth = max(depth, 1 + nesting_of(each))
         if depth != self.depth:
             force_setattr(self, "depth", depth)
@@ -331,7 +331,7 @@ class Choice(Value, frozen=True):
     alternatives: tuple[tuple[Conditions, Value], ...]
 
 
-_NESTING = (Choice, Seq, Map, Record)
+_NESTING = frozenset({Choice, Seq, Map, Record})
 
 
 def nesting_of(value: Value) -> int:

@@ -47,16 +47,16 @@ def near(frame: Frame, state: State) -> Near:
         value = settle(held, state.conditions)
         if _is_off_the_cpu(value):
             found.append((f"{name}.device", value.device))
-        elif isinstance(value, Dev) and not value.number and not value.creations and value.device != TOP:
+        elif type(value) is Dev and not value.number and not value.creations and value.device != TOP:
             found.append((name, value.device))
-        given = value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
+        given = value.given if type(value) is Unknown else value.device if type(value) is Tensor else None
         if given is not None and given.origin in (Origin.ARGUMENT, Origin.MODEL):
             parts.append((name, given))
     return Near(frame.function, tuple(found), frame.owner, len(frame.tensor_names), parts=tuple(parts))
 
 
 def _is_off_the_cpu(value: Value) -> TypeGuard[Tensor]:
-    if not isinstance(value, Tensor) or value.opaque:
+    if type(value) is not Tensor or value.opaque:
         return False
     return value.device.origin is not Origin.TOP and not on_cpu(value.device)
 
