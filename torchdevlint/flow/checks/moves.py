@@ -187,10 +187,19 @@ def _note_loop(event: Looped) -> None:
 
 @once_a_node
 def _moves_of_items(loop: ast.For | ast.AsyncFor) -> list[tuple[ast.stmt, tuple[ast.AST, ...], bool, ast.Call]]:
-    """Each ``t = t.to(d)`` of what the loop binds, with what follows it, whether it is tested, and the call."""
+    """Each ``t = t.to(d)`` of what the loop binds, with what follows it, whether it is tested, and the call.
+
+    What each round has moved before is another tensor, which is brought back: the container holds none that is missed.
+    """
     targets = {each.id for each in inside(loop.target) if isinstance(each, ast.Name)}
-    followed = ((*each, _self_move(each[0])) for each in _with_what_follows(loop.body))
-    return [(*rest, move) for *rest, move in followed if move is not None and move.func.value.id in targets]  # type: ignore[misc,attr-defined]
+    found: list[tuple[ast.stmt, tuple[ast.AST, ...], bool, ast.Call]] = []
+    for statement, later, tested in _with_what_follows(loop.body):
+        move = _self_move(statement)
+        name = move.func.value.id if move is not None else ""  # type: ignore[attr-defined]
+        if move is not None and name in targets:
+            found.append((statement, later, tested, move))
+            targets -= {name} if statement in loop.body else set()
+    return found
 
 
 def _explain(frame: Frame, batch: Value) -> None:

@@ -12,6 +12,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import appended
 from torchdevlint.flow.run.built_of_own import built_of_own, switches_mode
 from torchdevlint.flow.run.instances import as_made
+from torchdevlint.flow.scope.asserted import asserts_place
 from torchdevlint.flow.scope.own_devices import is_in_stages
 from torchdevlint.flow.state.classes import ClassInfo, bind, is_module_class
 from torchdevlint.flow.state.conditions import compatible
@@ -275,13 +276,12 @@ def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Va
     if frame.entry.kind != "init":
         cached = isinstance(value, Tensor) and (frame.context == "init" or switches_mode(frame))
         return built_of_own(frame, receiver.info, target, value) if cached else value  # type: ignore[arg-type]
-    if isinstance(value, Unknown):
-        value = as_used(receiver.info, target, value)
+    value = as_used(receiver.info, target, value) if isinstance(value, Unknown) else value
     if not isinstance(value, Tensor) or value.parameter:
         return value
     if value.device.origin is not Origin.ARGUMENT:
         return built_of_own(frame, receiver.info, target, value)
-    if value.device.name in receiver.info.given_to_unseen_base:
+    if value.device.name in receiver.info.given_to_unseen_base or asserts_place(frame.function, value.device.name):
         return value
     site = Site(target, "", "init", frame.scope, False, None)
     step = Step(f"kept as `self.{target.attr}`", target)

@@ -15,6 +15,13 @@ def asserted_in(scope: ast.AST) -> frozenset[ast.expr]:
     return frozenset(one for each in nodes_in(scope, ast.Assert) for one in _needed(each.test))
 
 
+def asserts_place(scope: ast.AST | None, name: str) -> bool:
+    """Whether a scope asserts that a tensor is on some device: ``assert anchors.device == torch.device(device)``."""
+    asserted = asserted_in(scope) if scope is not None else ()
+    equal = [each for each in asserted if isinstance(each, ast.Compare) and isinstance(each.ops[0], ast.Eq)]
+    return any(dotted_path(side) == f"{name}.device" for each in equal for side in (each.left, *each.comparators))
+
+
 def asserts_cuda(tree: ast.Module, line: int) -> bool:
     """Whether the function around a line asserts that something is on CUDA: by that it is for nothing else."""
     functions = (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef))
