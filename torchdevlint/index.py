@@ -50,7 +50,7 @@ CHECKS = {
         "METHODS": "gather gather_for_metrics reduce",
     },
     "containers": {
-        "EVENTS": "AttributeRefused Initialised",
+        "EVENTS": "AttributeRefused Initialised ItemAssigned",
     },
     "device_markers": {
         "EVENTS": "DeviceRead",

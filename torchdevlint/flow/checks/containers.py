@@ -13,7 +13,7 @@ from torchdevlint.flow.checks.argument_modules import holds_argument_modules
 from torchdevlint.flow.checks.element_moves import moves_elements
 from torchdevlint.flow.checks.foreign_layers import holds_foreign_layers
 from torchdevlint.flow.checks.registering import only_assignment
-from torchdevlint.flow.events import AttributeRefused, Initialised
+from torchdevlint.flow.events import AttributeRefused, Initialised, ItemAssigned
 from torchdevlint.flow.facts.modules import ModulesInContainer
 from torchdevlint.flow.kinds.held_modules import held_in, parts_of
 from torchdevlint.flow.knowledge import torch_api
@@ -30,11 +30,30 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Map,
+    Obj,
     Seq,
     Unknown,
     Value,
 )
 from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in
+
+
+class _Memory:
+    """What is put into the dicts that Modules keep, under keys that are worked out: by class and attribute."""
+
+    def __init__(self) -> None:
+        self.put: dict[tuple[ClassInfo, str], list[Value]] = {}
+
+
+def _note_item(event: ItemAssigned) -> None:
+    """``self.layers[f"conv_{i}"] = nn.Conv2d(..)``: a dict forgets what is under such keys where that differs."""
+    path, frame = dotted_path(event.node.value) or "", event.frame
+    if frame.entry.kind == "init" and isinstance(event.base, Map) and isinstance(frame.receiver, Obj):
+        put = frame.machine.memory(_Memory).put.setdefault((frame.receiver.info, path.removeprefix("self.")), [])
+        put += [event.value] if len(put) < _MOST_PUT else []
+
+
+_MOST_PUT = 8
 
 
 def _note_refused(event: AttributeRefused) -> None:
@@ -58,7 +77,7 @@ def _note_initialised(event: Initialised) -> None:
         if attribute not in info.assigned_at or not path.startswith("self."):
             continue
         value = _where_assigned(info, attribute, value)
-        holds = held_in(value, others=machine.others) if info.is_module else None
+        holds = held_in(_with_put(machine, info, attribute, value), others=machine.others) if info.is_module else None
         if holds is None or _is_meant_there(info, _place_of(info, attribute)):
             kind = _told_by_text(info, attribute, value, machine.others)
             if kind is None:
@@ -75,6 +94,12 @@ def _note_initialised(event: Initialised) -> None:
         machine.record_anyway(
             ("container", place), partial(_fact, machine, info, attribute, place, kind, holds, used, value)
         )
+
+
+def _with_put(machine: Machine, info: ClassInfo, attribute: str, value: Value) -> Value:
+    """A dict, or all that was put into it where it knows of nothing."""
+    put = machine.memory(_Memory).put.get((info, attribute), ())
+    return Seq(tuple(put), UNKNOWN) if put and isinstance(value, Map) and value.element == UNKNOWN else value
 
 
 def _place_of(info: ClassInfo, attribute: str) -> ast.AST:
@@ -318,6 +343,7 @@ def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -
 
 
 EVENTS = {
+    ItemAssigned: _note_item,
     AttributeRefused: _note_refused,
     Initialised: _note_initialised,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import canonical, dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives, is_number
@@ -73,12 +74,24 @@ def holds_parameters(info: ClassInfo, others: OtherFiles | None, holders: frozen
     made = [resolved(each, others) for each in (*called, *_classes_kept(info))]
     if any(isinstance(each, Ref) and _is_layer(each.name) for each in made):
         return True
+    if any(isinstance(each, Func) and _names_layers(each) for each in made):
+        return True
     inside = [each.info for each in made if isinstance(each, Cls) and each.info not in holders]
     return any(holds_parameters(each, others, holders | {info}) for each in inside)
 
 
 def _is_layer(name: str) -> bool:
     return name.startswith("torch.nn.") and name.removeprefix("torch.nn.") in torch_api.PARAMETER_MODULES
+
+
+def _names_layers(function: Func) -> bool:
+    """Whether a function calls layers of torch by their names: ``MLP(3, 4)``, which gives a `Sequential` of some."""
+    for call in nodes_in(function.node, ast.Call):
+        root, _, rest = (dotted_path(call.func) or "").partition(".")
+        found = next((scope[root] for scope in function.closure.scopes if root in scope), None)
+        if isinstance(found, Ref) and _is_layer(canonical(f"{found.name}.{rest}".rstrip("."))):
+            return True
+    return False
 
 
 def _classes_kept(info: ClassInfo) -> list[Value]:
