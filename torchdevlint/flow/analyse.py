@@ -24,7 +24,8 @@ from torchdevlint.flow.run.functions import run_body
 from torchdevlint.flow.run.objects import self_of
 from torchdevlint.flow.run.statements import execute
 from torchdevlint.flow.scope import input_pipeline
-from torchdevlint.flow.scope.names import argument_names, is_one_of, last_name, public_path
+from torchdevlint.flow.scope.default_changes import changes_default
+from torchdevlint.flow.scope.names import argument_names, is_one_of
 from torchdevlint.flow.scope.programs import functions_apart_from
 from torchdevlint.flow.scope.traced import functions_when_traced
 from torchdevlint.flow.state.arrivals import Parameter
@@ -35,7 +36,7 @@ from torchdevlint.flow.state.others import forget_filled, forget_rebound, open_s
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import Closure, Func
-from torchdevlint.flow.verdicts import with_causes
+from torchdevlint.flow.verdicts import not_told_there, with_causes
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.reach import is_of_another_framework, is_of_another_torch
 from torchdevlint.project.uses import Project
@@ -62,12 +63,13 @@ def analyse(
     project: Project | None = None,
     observers: Observers | None = None,
     recording: Recording | None = None,
+    alone: bool = False,
 ) -> list[Fact]:
     """The facts of one file, in source order, whose `source` has its tree set.
 
     Facts of kinds whose names are not `wanted` may be missing; without it, all are there. Without `project` the file is
     looked at alone, and without `observers` only the checks of the inference look on. A `recording` remembers what the
-    run held each expression to be.
+    run held each expression to be. `alone` leaves out what is so only for what the file hands to others.
 
     The module is run first, then every class and function is entered on its own, so that code nobody calls here is
     seen too. What is entered first is what gives a finding its context: forward before other methods before functions,
@@ -100,10 +102,23 @@ def analyse(
     facts = found(default_changed=False)
     if grading is None:
         return []
-    if any(map(_rests_on_the_default, facts)) and any(map(_changes_default, grading.entry_scripts())):
+    if any(map(_rests_on_the_default, facts)) and any(map(changes_default, grading.entry_scripts())):
         facts = found(default_changed=True)
     grading.keep_what_was_asked()
+    told = {each for each in facts if isinstance(each, MixedDevices) and each.led_by}
+    if told and project is not None:
+        told = set() if alone else set(not_told_there(told, partial(_mixed_in, settings=settings, project=project)))
+        facts = [each for each in facts if not (isinstance(each, MixedDevices) and each.led_by) or each in told]
     return with_causes(facts)
+
+
+def _mixed_in(path: str, settings: Settings, project: Project) -> list[Fact]:
+    """The operands that are mixed in another file of the project, for all that it knows by itself."""
+    module = project.library.get(path)
+    if module is None:
+        return []
+    kinds = frozenset({MixedDevices.__name__})
+    return analyse(module.tree, module.source, settings, kinds, Project(path, project.library), alone=True)
 
 
 def _rests_on_the_default(fact: Fact) -> bool:
@@ -203,27 +218,13 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
         machine.others = None
     if input_pipeline.concerns(machine.words):
         machine.pipeline = input_pipeline.functions_in(tree)
-    machine.default_changed |= _changes_default(tree)
+    machine.default_changed |= changes_default(tree)
 
 
 def _is_built_by_a_change(info: ClassInfo) -> bool:
     """Whether a base of another file changes the default in ``__init__``: all methods run after that."""
     bases = (base for base in info.mro if owner_of(base.closure) is not None and "__init__" in base.methods)
-    return any(_changes_default(base.methods["__init__"]) for base in bases)
-
-
-def _changes_default(tree: ast.AST) -> bool:
-    """Whether a program puts what it and its imports make without ``device=`` elsewhere than on the CPU."""
-    calls = (each for each in nodes_in(tree, ast.Call) if last_name(each.func) in torch_api.CHANGES_DEFAULT)
-    return not all(map(_stays_on_cpu, calls))
-
-
-def _stays_on_cpu(call: ast.Call) -> bool:
-    """Whether a change of the default is literally to the CPU: ``set_default_tensor_type(torch.DoubleTensor)``."""
-    if len(call.args) != 1:
-        return False
-    name = call.args[0].value if isinstance(call.args[0], ast.Constant) else public_path(call.args[0])
-    return isinstance(name, str) and (name == "cpu" or (name.endswith("Tensor") and "cuda" not in name))
+    return any(changes_default(base.methods["__init__"]) for base in bases)
 
 
 def _run_module(machine: Machine, tree: ast.Module) -> Touch | None:

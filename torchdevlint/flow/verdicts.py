@@ -81,6 +81,19 @@ def _is_of_the_program(machine: Machine, function: ast.AST) -> bool:
     return not mentions_accelerators(machine.reading.source.text) and not any(map(names_accelerators, used))
 
 
+def not_told_there(led: Iterable[MixedDevices], told_in: Callable[[str], list[Fact]]) -> Iterator[MixedDevices]:
+    """Those calls that lead to operands of other files which nothing tells of there, be it advice."""
+    by_file: dict[str, set[tuple[int, int]]] = {}
+    for fact in led:
+        places = {each.span.file for each in fact.creations} | {fact.met_at.file if fact.met_at is not None else ""}
+        for path in places - by_file.keys():
+            mixed = (each for each in told_in(path) if isinstance(each, MixedDevices))
+            made = {each.span for one in mixed for each in one.creations}
+            by_file[path] = {(each.row, each.column) for each in made if not each.file}
+        if not any((each.span.row, each.span.column) in by_file[each.span.file] for each in fact.creations):
+            yield fact
+
+
 def with_causes(facts: Iterable[Fact]) -> list[Fact]:
     """The facts, each with what it shares with the others that one decision would end."""
     return [replace(fact, shared=":".join(map(str, held))) if (held := _shared(fact)) else fact for fact in facts]

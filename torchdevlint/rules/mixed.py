@@ -51,6 +51,8 @@ def cause_of(fact: MixedDevices) -> Cause:
     building = fact.entry == "init"
     if building and fact.other_origin in ("model", "argument"):
         return Cause.NONE
+    if fact.led_by:
+        return Cause.OPERATION
     where = fact.creations[0].where if fact.creations else ""
     if fact.creations and fact.creations[0].function == "torch.Tensor.type":
         return Cause.NONE if is_one_of_two(fact) else Cause.LEGACY

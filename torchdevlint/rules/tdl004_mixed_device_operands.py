@@ -80,6 +80,9 @@ def repaired(device):
 def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.OPERATION:
         return
+    if fact.met_at is not None:
+        yield _report_of_call(fact, fact.met_at)
+        return
     stayed, other = fact.stayed, fact.other
     place, text = _place(fact)
     yield Report(
@@ -90,6 +93,22 @@ def check(fact: MixedDevices) -> Iterator[Report]:
         help=_help(fact),
         notes=_notes(fact, place),
         fix=_fix(fact),
+    )
+
+
+def _report_of_call(fact: MixedDevices, met_at: Span) -> Report:
+    """What this file has another one do, which made the one operand and cannot know where the other one is."""
+    stayed, other = fact.stayed, fact.other
+    found = {met_at: f"{code(stayed.text)} meets {code(other.text)} here, in {fact.operation}"}
+    for message, span in (*stayed.evidence, *other.evidence):
+        found.setdefault(span, message)
+    return Report(
+        span=fact.at,
+        message=f"{code(fact.led_by)} leads to {fact.operation} in another file, "
+        f"where {code(stayed.text)} is on {stayed.device} and {code(other.text)} on {other.device}",
+        symptom=_symptom(fact),
+        help=_help(fact),
+        notes=tuple(Note(message, span) for span, message in found.items() if span != fact.at),
     )
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.values import Tensor
+from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.values import Library, Obj, Site, Tensor, Value
 from torchdevlint.source.nodes import inside
 
 
@@ -27,6 +30,33 @@ def led_by(frame: Frame, node: ast.AST) -> tuple[ast.Call, Frame] | None:
 def is_placed_elsewhere(frame: Frame, tensor: Tensor) -> bool:
     """Whether another file makes or moves it, and not only the layers that it comes from."""
     return any(not step.of_module and frame.machine.span_of(step.node).file for step in tensor.steps)
+
+
+def has_meet_elsewhere(
+    frame: Frame, node: ast.AST, sites: Sequence[Site], other: Tensor
+) -> tuple[ast.Call, Frame] | None:
+    """The call in this file that has a tensor which another file makes meet, there, what only this file has placed.
+
+    What came in as an argument of this file as well is nowhere for all that it knows.
+    """
+    span_of = frame.machine.span_of
+    if other.device.origin is Origin.ARGUMENT or is_placed_elsewhere(frame, other):
+        return None
+    if frame.entry.kind == "init" and other.device.origin is Origin.MODEL:
+        return None  # where it is built nothing has moved
+    led = led_by(frame, node) if all(span_of(each.node).file for each in sites) else None
+    return led if led is not None and any(_is_there(each, other.device) for each in led[1].given) else None
+
+
+def _is_there(value: Value, device: Device) -> bool:
+    """Whether what a call is given is on a device, or holds something that is."""
+    if isinstance(value, Tensor):
+        return value.device == device
+    if isinstance(value, (Library, Obj)) and value.device == device:
+        return True
+    if isinstance(value, Obj):
+        return any(_is_there(each, device) for _, each in value.given or ())
+    return any(each.device == device for each in tensors_in(value))
 
 
 def puts_several_together(frame: Frame, node: ast.expr, tensor: Tensor) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from functools import partial
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.checks import batches, placement
-from torchdevlint.flow.checks.led_elsewhere import is_placed_elsewhere, led_by
+from torchdevlint.flow.checks.led_elsewhere import has_meet_elsewhere, is_placed_elsewhere, led_by
 from torchdevlint.flow.checks.registering import attribute_of, kept_by
 from torchdevlint.flow.checks.told_there import stands
 from torchdevlint.flow.events import Collected, Mixed
@@ -55,10 +57,11 @@ def _note_mixed(event: Mixed) -> None:
         return
     place = placement.literal_place(frame, other[1])
     meeting = Meeting(frame, state, node, other[0], other[1].device)
+    led = has_meet_elsewhere(frame, node, sites, other[1])
 
     def make(first: Site | None) -> MixedDevices:
         rest = [site for site in sites if site is not first][:_MAX_FURTHER]
-        return MixedDevices(
+        found = MixedDevices(
             at=machine.span_of(node),
             operation=operation,
             stayed=_operand(frame, *stayed),
@@ -79,6 +82,11 @@ def _note_mixed(event: Mixed) -> None:
             made_of=event.made_of,
             brought=_brought(frame, node, stayed[1], first) if first else None,
         )
+        if led is None or found.brought is not None:
+            return found
+        call, caller = machine.span_of(led[0]), led[1].called_at[1] if led[1].called_at is not None else frame
+        text = machine.text_of(led[0])
+        return replace(found, at=call, led_by=text, met_at=found.at, scope=caller.scope, there=None, here=None)
 
     shown: list[Site | None] = [*sites] or [None]
     for site in shown:

@@ -61,6 +61,10 @@ class MixedDevices(Fact, frozen=True):
     """The model that moved only after what stayed had been made of it."""
     brought: Operand | None = None
     """What stayed where this file gives it to the call that has another file use what that file made."""
+    led_by: str = ""
+    """The call `at` which this file has them meet in another one, that made the one and does not know the other."""
+    met_at: Span | None = None
+    """Where they meet then."""
 
     @property
     def of_argument(self) -> bool:

@@ -36,7 +36,7 @@ Given = tuple[tuple[str, Value], ...]
 
 
 def given_to(init: Func, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Given:
-    """The arguments of a call of ``__init__`` that are in a place or name one, or None, by parameter."""
+    """The arguments of a call of ``__init__`` that are in a place, name or bring one, or None, by parameter."""
     names = positional_names(init.node)[init.receiver is not None :]
     bound: dict[str, Value] = {
         name: Const(default.value) for name, default in defaults(init.node) if isinstance(default, ast.Constant)
@@ -48,7 +48,18 @@ def given_to(init: Func, arguments: Sequence[Value], keywords: Mapping[str, Valu
 def _says_where(value: Value) -> bool:
     if type(value) is Const:
         return value == NONE or (isinstance(value.value, str) and literal(value.value) != TOP)
-    return isinstance(value, (Tensor, Dev)) or (type(value) is Unknown and value.given is not None)
+    placed = isinstance(value, (Tensor, Dev)) or (type(value) is Unknown and value.given is not None)
+    return placed or _brings(value)
+
+
+def _brings(value: Value) -> bool:
+    """Whether it is a Module that was put on an accelerator, or an object, which may hold one.
+
+    A Module that nothing has moved yet may be moved while the instance holds it: nobody knows where it is later.
+    """
+    if isinstance(value, Obj) and not value.info.is_module:
+        return value.made_at is not None
+    return isinstance(value, (Obj, Library)) and value.placed is not None and not on_cpu(value.device or TOP)
 
 
 def as_made(value: Value, made: Obj) -> Value:
@@ -62,6 +73,9 @@ def _with(value: Value, given: Mapping[str, Value]) -> Value:
     if type(value) is Dev:
         return replace(value, device=_place(value.device, given))
     if isinstance(value, Unknown) and value.given is not None:
+        argument = given.get(value.given.name) if value.given.origin is Origin.ARGUMENT else None
+        if argument is not None and _brings(argument):
+            return argument
         place = _place(value.given, given)
         return replace(value, given=None if place == TOP else place)
     if isinstance(value, Obj) and value.given:

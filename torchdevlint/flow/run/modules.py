@@ -118,7 +118,8 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
         operands = taken_by_loss(frame, state, operands, module.held is not None)
     unknown = not module.name or libraries.makes_model(module.name)
     if not operands or (not unknown and not _may_be_tensor(module, tail, operands)):
-        return _of_chain(node, module, operands, device) if tail == "Sequential" else UNKNOWN
+        follows = tail == "Sequential" or known is not None
+        return _of_inputs(node, module, operands, device) if follows else UNKNOWN
     if unknown or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
         made = [each for each in arguments.pairs if _is_made_here(each[1])]
         return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
@@ -293,8 +294,8 @@ def _is_there(value: Value, device: Device) -> bool:
     return device == MODEL and place is not None and place.origin is Origin.ARGUMENT
 
 
-def _of_chain(node: ast.Call, module: Library, operands: Operands, device: Device | None) -> Value:
-    """What a Sequential of layers of unknown classes gives for what may be a tensor."""
+def _of_inputs(node: ast.Call, module: Library, operands: Operands, device: Device | None) -> Value:
+    """What a layer of another library, or a Sequential of layers of unknown classes, gives for what may be a tensor."""
     return UNKNOWN if device is None else opaque_result(operands, device, given_by(module, device, node))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from msgspec.structs import replace
@@ -122,10 +123,7 @@ def only(value: Value, kind: type) -> Any:
 
 def join_all(values: list[Value]) -> Value:
     """The join of any number of values, UNKNOWN for none."""
-    result: Value | None = None
-    for value in values:
-        result = value if result is None else join(result, value)
-    return UNKNOWN if result is None else result
+    return reduce(join, values) if values else UNKNOWN
 
 
 def join(one: Value, other: Value, one_if: Conditions = (), other_if: Conditions = ()) -> Value:
@@ -277,8 +275,10 @@ def _grown(one: Seq, other: Seq) -> tuple[Value, ...]:
 
 
 def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
+    """One tensor for both; of two that are made here, one for the other, each has the dimensions that either shows."""
     ndim = one.ndim if one.ndim == other.ndim else None
-    if ndim is None and one.ndim and other.ndim:
+    alike = None in (one.ndim, other.ndim) and one.creations and other.creations
+    if ndim is None and ((one.ndim or other.ndim) if alike else (one.ndim and other.ndim)):
         ndim = AT_LEAST_1
     if one.device == other.device:
         both = both_creations(one, other)

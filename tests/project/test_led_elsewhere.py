@@ -1,0 +1,161 @@
+"""A file that hands a model or a tensor of an accelerator to code of another one, which makes its own on the CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_across_files import Files
+
+NET = """
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(1, 1, 3, padding=1)
+
+        def forward(self, x, t):
+            return self.conv(x) + t[:, None, None, None]
+    """
+SAMPLER = """
+    import torch
+
+    class Sampler:
+        def __init__(self, model, steps=10, device="cpu"):
+            self.model = model
+            self.steps = steps
+            self.device = device
+
+        @torch.no_grad()
+        def sample(self, shape):
+            x = torch.randn(shape)
+            for step in range(self.steps):
+                t = torch.full((shape[0],), step, device=self.device)
+                x = x - self.model(x, t)
+            return x
+    """
+MAIN = """
+    import torch
+    from net import Net
+    from sampler import Sampler
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def main():
+        net = Net().to(device)
+        sampler = Sampler(net, device=device)
+        return sampler.sample((2, 1, 8, 8))
+
+    if __name__ == "__main__":
+        print(main().shape)
+    """
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def test_an_object_of_another_file_runs_a_model_that_was_moved_here(project: Files) -> None:
+    """The object keeps what its constructor was given; the finding is the call, and names both places."""
+    found = project.lint({"net.py": NET, "sampler.py": SAMPLER, "main.py": MAIN})
+    assert not found["net.py"]
+    assert not found["sampler.py"]
+    (one,) = found["main.py"]
+    assert (one.code, one.span.row) == ("TDL004", 10)
+    assert one.message.startswith("`sampler.sample((2, 1, 8, 8))` leads to `self.conv()`")
+    assert {Path(each.filename).name: each.span.row for each in one.related if "`x` meets" in each.message} == {
+        "net.py": 9
+    }
+    assert any("torch.randn" in each.message for each in one.related)
+
+
+def test_with_the_model_in_the_file_the_operation_is_reported(project: Files) -> None:
+    """With the model in the file that is analysed, the operation itself is there."""
+    own = NET + MAIN.replace("from net import Net", "")
+    assert project({"sampler.py": SAMPLER, "main.py": own})["main.py"] == {(9, "TDL004")}
+
+
+@pytest.mark.parametrize(
+    ("sampler", "main"),
+    [
+        (("torch.randn(shape)", "torch.randn(shape, device=self.device)"), ("", "")),
+        (("", ""), ("Net().to(device)", "Net()")),
+        (("self.model = model", "self.model = model.cpu()"), ("device=device", 'device="cpu"')),
+        (("self.model(x, t)", "self.model(x.to(self.device), t).cpu()"), ("", "")),
+    ],
+    ids=["made there", "a model that nothing moves", "brought back", "moved for the model"],
+)
+def test_what_is_in_one_place_is_silent(project: Files, sampler: tuple[str, str], main: tuple[str, str]) -> None:
+    files = {"net.py": NET, "sampler.py": SAMPLER.replace(*sampler), "main.py": MAIN.replace(*main)}
+    assert project(files)["main.py"] == set()
+
+
+RAYS = """
+    import torch
+
+    def rays(h, w, pose):
+        i, j = torch.meshgrid(torch.arange(w), torch.arange(h), indexing="xy")
+        x = (i.float() - w / 2) / w
+        y = (j.float() - h / 2) / h
+        directions = torch.stack([x, y, torch.ones_like(x)], dim=-1)
+        return directions @ pose[:3, :3].T
+    """
+RENDER = """
+    import numpy as np
+    import torch
+    from rays import rays
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def render(path):
+        pose = torch.from_numpy(np.load(path)).float()MOVED
+        return rays(4, 4, pose).to(device)
+
+    if __name__ == "__main__":
+        print(render("pose.npy"))
+    """
+
+
+def test_a_function_of_another_file_mixes_what_it_makes_with_what_was_moved(project: Files) -> None:
+    found = project({"rays.py": RAYS, "render.py": RENDER.replace("MOVED", ".to(device)")})
+    assert found == {"rays.py": set(), "render.py": {(9, "TDL004")}}
+
+
+def test_the_same_function_with_a_tensor_of_the_cpu(project: Files) -> None:
+    assert project({"rays.py": RAYS, "render.py": RENDER.replace("MOVED", "")})["render.py"] == set()
+
+
+def test_a_constructor_that_asks_a_layer_for_its_size(project: Files) -> None:
+    """While ``__init__`` is run nothing has been moved: what it makes there meets layers on the CPU."""
+    tokens = """
+        import torch
+        from torch import nn
+
+        class Tokens(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 8, 3)
+
+            def length(self, size):
+                return self.forward(torch.zeros(1, 3, size, size)).shape[1]
+
+            def forward(self, x):
+                return self.conv(x).flatten(2).transpose(1, 2)
+        """
+    main = """
+        from tokens import Tokens
+        from torch import nn
+
+        class Classifier(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.tokens = Tokens()
+                self.head = nn.Linear(8, self.tokens.length(32))
+
+            def forward(self, x):
+                return self.head(self.tokens(x))
+        """
+    assert project({"tokens.py": tokens, "main.py": main})["main.py"] == set()

@@ -1,0 +1,23 @@
+"""Whether code changes the device that factories use: ``torch.set_default_device`` and its older kin."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import last_name, public_path
+from torchdevlint.source.nodes import nodes_in
+
+
+def changes_default(tree: ast.AST) -> bool:
+    """Whether a program puts what it and its imports make without ``device=`` elsewhere than on the CPU."""
+    calls = (each for each in nodes_in(tree, ast.Call) if last_name(each.func) in torch_api.CHANGES_DEFAULT)
+    return not all(map(_stays_on_cpu, calls))
+
+
+def _stays_on_cpu(call: ast.Call) -> bool:
+    """Whether a change of the default is literally to the CPU: ``set_default_tensor_type(torch.DoubleTensor)``."""
+    if len(call.args) != 1:
+        return False
+    name = call.args[0].value if isinstance(call.args[0], ast.Constant) else public_path(call.args[0])
+    return isinstance(name, str) and (name == "cpu" or (name.endswith("Tensor") and "cuda" not in name))
