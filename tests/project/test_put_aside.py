@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.project.test_ways import run
+from torchdevlint.project import tree
+from torchdevlint.project.locate import root_around
 from torchdevlint.project.put_aside import is_put_aside
 
 
@@ -16,3 +21,31 @@ def test_what_is_put_aside(folder: str) -> None:
 def test_what_only_looks_so(folder: str) -> None:
     assert not is_put_aside(f"project/{folder}/train.py")
     assert not is_put_aside(f"project/{folder}.py")
+
+
+def test_a_project_within_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outermost one is asked; a home that is a repository of its own is none."""
+    inner = tmp_path / "archive" / "first"
+    inner.mkdir(parents=True)
+    (inner / "pyproject.toml").touch()
+    assert root_around(str(inner)) == str(inner)
+    (tmp_path / ".git").mkdir()
+    tree.forget()
+    assert root_around(str(inner)) == str(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert root_around(str(inner)) == str(inner)
+
+
+@pytest.mark.parametrize(("folder", "expected"), [("archive", []), ("packages", ["TDL201"])])
+def test_a_project_that_was_put_aside_as_a_whole(tmp_path: Path, folder: str, expected: list[str]) -> None:
+    """Be it one that is published, which others may have from elsewhere."""
+    inner = tmp_path / folder / "first"
+    (inner / "first").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    (inner / "pyproject.toml").write_text("[project]\nname = 'first'\nclassifiers = []\n")
+    (inner / "first" / "__init__.py").touch()
+    (inner / "first" / "weights.py").write_text(
+        "import torch\n\ndef restore(net, path):\n    net.load_state_dict(torch.load(path))\n"
+    )
+    tree.forget()
+    assert [each.code for each in run(tmp_path).diagnostics] == expected

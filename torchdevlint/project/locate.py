@@ -79,6 +79,14 @@ def root_of(folder: str) -> str:
     return _base(folder) or _roots(folder)[0]
 
 
+def root_around(root: str) -> str:
+    """The root of the outermost project that another one, with its root, lies in; nobody's home is one."""
+    outer = _root(os.path.dirname(root))
+    while outer is not None and outer not in (root, os.path.expanduser("~")):
+        root, outer = outer, _root(os.path.dirname(outer))
+    return root
+
+
 def forget() -> None:
     """Files may have come and gone, and the current folder may be another."""
     for cached in (locate, _above, _absolute, _inside, _roots, _root, _entries):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from pathlib import PurePath
 
@@ -11,6 +12,7 @@ from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.mentions import names_of
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.patterns import regex
+from torchdevlint.project.locate import root_around, root_of
 from torchdevlint.project.modules import is_main_guard
 from torchdevlint.project.packaging import has_users
 from torchdevlint.project.put_aside import is_put_aside
@@ -27,7 +29,7 @@ _CLASSES_OF_A_VERSION = 2
 
 def is_left_over(tree: ast.Module, project: Project, callers: Callers, application: Application) -> bool:
     """Whether a file is of the past: as a copy, or in an application by its folder, or since nothing needs it."""
-    if _is_copy(project):
+    if _is_copy(project) or _is_of_the_past(project):
         return True
     if has_users(project):
         return False
@@ -41,6 +43,13 @@ def _is_copy(project: Project) -> bool:
     if own.parent == twin or project.text_of(str(own.with_name("__init__.py"))) is None:
         return False
     return project.text_of(str(twin / own.name)) is not None
+
+
+def _is_of_the_past(project: Project) -> bool:
+    """Whether the project as a whole lies in a folder of the past of another one: ``archive/first/setup.py``."""
+    root = root_of(str(PurePath(project.path).parent))
+    place = os.path.relpath(root, root_around(root))
+    return is_put_aside(PurePath(place, "setup.py").as_posix())
 
 
 def _is_put_aside(project: Project, callers: Callers) -> bool:

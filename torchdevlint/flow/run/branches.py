@@ -10,37 +10,29 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import Asked
 from torchdevlint.flow.kinds import wrappers
-from torchdevlint.flow.kinds.instance_tests import is_instance_of
-from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.sizes import is_zero, what_is_filled
-from torchdevlint.flow.kinds.unions import is_tensor_otherwise
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.agreement import compares_devices, refine_places
 from torchdevlint.flow.run.branch_tests import condition_of, written_outcome
 from torchdevlint.flow.run.dimensions import refine_dimensions
 from torchdevlint.flow.run.filtered import refine_filtered
+from torchdevlint.flow.run.instance_arms import refine_instance
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.state.conditions import extended
-from torchdevlint.flow.state.joins import alternatives, choose, join
+from torchdevlint.flow.state.joins import alternatives, join
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import (
     NONE,
-    NUMBER,
     UNKNOWN,
     Choice,
     Const,
     Names,
     Ref,
-    Seq,
-    Step,
-    Tensor,
-    Unknown,
     Value,
 )
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -142,7 +134,7 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
     refine_dimensions(frame, test, holds, fails)
     if isinstance(test, ast.Call):
         wrappers.refine_by_test(frame, test, holds, fails)
-        _refine_instance(frame, test, holds, fails)
+        refine_instance(frame, test, holds, fails)
         return
     if not isinstance(test, ast.Compare):
         _narrow(frame, test, holds, wants_none=False)
@@ -220,55 +212,6 @@ def _sized(test: ast.expr) -> ast.expr | None:
     if isinstance(test, ast.Subscript) and isinstance(test.value, ast.Attribute) and test.value.attr == "shape":
         return test.value.value
     return None
-
-
-def _refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:
-    """``isinstance(x, ..)`` and ``torch.is_tensor(x)`` leave the alternatives of `x` that can be one, or can be none.
-
-    An argument of which nothing is known but that it is a tensor is where arguments are.
-    """
-    state = holds or fails
-    if state is None or not test.args or not isinstance(test.args[0], ast.Name):
-        return
-    name, kinds = test.args[0].id, _classes_asked(frame, test, state)
-    value = frame.evaluate(test.args[0], state)
-    if kinds is None:
-        return
-    for_tensors = isinstance(kinds, Ref) and kinds.name in torch_api.TENSOR_CLASSES
-    if isinstance(value, Choice):
-        for arm, outcome in ((holds, True), (fails, False)):
-            held = [(each, is_instance_of(each[1], kinds)) for each in value.alternatives]
-            left = [each for each, answer in held if answer in (None, outcome)]
-            if arm is not None and left:
-                arm.env[name] = choose(left)
-            elif arm is not None:
-                arm.alive = False
-    elif isinstance(value, Unknown) and for_tensors and holds is not None:
-        step = Step(f"`{name}` is tested to be a tensor here", test)
-        holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
-    elif isinstance(value, Unknown) and fails is not None and is_tensor_otherwise(frame, name, kinds):
-        fails.env[name] = given_tensor(place_of_argument(frame, name, test.lineno), test, name=f"`{name}`")
-    elif isinstance(value, Unknown) and holds is not None and _are(kinds, _NUMBERS):
-        holds.env[name] = NUMBER
-    elif isinstance(value, Unknown) and holds is not None and _are(kinds, _SEQUENCES):
-        holds.env[name] = Seq(None, value)
-
-
-_NUMBERS = frozenset({Ref("builtins.float"), Ref("builtins.int")})
-_SEQUENCES = frozenset({Ref("builtins.list"), Ref("builtins.tuple")})
-
-
-def _are(kinds: Value, known: frozenset[Value]) -> bool:
-    """Whether a class that is asked for is one of those known, or each of a tuple of classes."""
-    asked = kinds.items or () if isinstance(kinds, Seq) else (kinds,)
-    return bool(asked) and all(each in known for each in asked)
-
-
-def _classes_asked(frame: Frame, test: ast.Call, state: State) -> Value | None:
-    """What a call of `isinstance`, or of `torch.is_tensor`, asks for."""
-    if isinstance(test.func, ast.Name) and test.func.id == "isinstance" and len(test.args) == 2:
-        return frame.evaluate(test.args[1], state)
-    return Ref("torch.Tensor") if frame.evaluate(test.func, state) == Ref("torch.is_tensor") else None
 
 
 def _narrow(frame: Frame, node: ast.expr, state: State | None, wants_none: bool) -> None:

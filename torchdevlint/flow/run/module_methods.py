@@ -17,7 +17,7 @@ from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.modules import call_module, where_made
 from torchdevlint.flow.run.moves import as_moved, method_device, to_device
-from torchdevlint.flow.run.objects import registered, write_attribute
+from torchdevlint.flow.run.objects import registered, relocate, write_attribute
 from torchdevlint.flow.scope.brought_back import is_brought_back
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state.arguments import Arguments
@@ -179,7 +179,7 @@ def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | L
     held = write_attribute(target, name.value, value, state.conditions)
     path = dotted_path(callee.value)
     if path is not None:
-        state.bind(f"{path}.{name.value}", held)
+        state.bind(f"{path}.{name.value}", relocate(held, target.device))
     return UNKNOWN
 
 

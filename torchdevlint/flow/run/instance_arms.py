@@ -1,0 +1,88 @@
+"""The arms of ``isinstance(x, C)``: what is known of `x` in each of them."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.kinds.instance_tests import is_instance_of
+from torchdevlint.flow.kinds.parameters import place_of_argument
+from torchdevlint.flow.kinds.unions import is_tensor_otherwise
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.joins import choose, is_module
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import given_tensor
+from torchdevlint.flow.state.values import (
+    NUMBER,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Obj,
+    Ref,
+    Seq,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+
+def refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:
+    """``isinstance(x, ..)`` and ``torch.is_tensor(x)`` leave the alternatives of `x` that can be one, or can be none.
+
+    An argument of which nothing is known but that it is a tensor is where arguments are. A Module that is asked for
+    another class may have been replaced by one: then nothing is known of it.
+    """
+    state, path = holds or fails, dotted_path(test.args[0]) if test.args else None
+    kinds = _classes_asked(frame, test, state) if state is not None and path is not None else None
+    if kinds is None or state is None or path is None:
+        return
+    value = frame.evaluate(test.args[0], state)
+    if is_module(value) and holds is not None and _is_of_another_class(value, kinds):
+        holds.bind(path, UNKNOWN)
+    if not isinstance(test.args[0], ast.Name):
+        return
+    name = path
+    for_tensors = isinstance(kinds, Ref) and kinds.name in torch_api.TENSOR_CLASSES
+    if isinstance(value, Choice):
+        for arm, outcome in ((holds, True), (fails, False)):
+            held = [(each, is_instance_of(each[1], kinds)) for each in value.alternatives]
+            left = [each for each, answer in held if answer in (None, outcome)]
+            if arm is not None and left:
+                arm.env[name] = choose(left)
+            elif arm is not None:
+                arm.alive = False
+    elif isinstance(value, Unknown) and for_tensors and holds is not None:
+        step = Step(f"`{name}` is tested to be a tensor here", test)
+        holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
+    elif isinstance(value, Unknown) and fails is not None and is_tensor_otherwise(frame, name, kinds):
+        fails.env[name] = given_tensor(place_of_argument(frame, name, test.lineno), test, name=f"`{name}`")
+    elif isinstance(value, Unknown) and holds is not None and _are(kinds, _NUMBERS):
+        holds.env[name] = NUMBER
+    elif isinstance(value, Unknown) and holds is not None and _are(kinds, _SEQUENCES):
+        holds.env[name] = Seq(None, value)
+
+
+def _is_of_another_class(value: Value, kinds: Value) -> bool:
+    """Whether none of the classes of the project that are asked for is that of a value, or one below which it is."""
+    asked = kinds.items or () if isinstance(kinds, Seq) else (kinds,)
+    line = value.info.mro if isinstance(value, Obj) else ()
+    return bool(asked) and all(isinstance(each, Cls) and each.info not in line for each in asked)
+
+
+_NUMBERS = frozenset({Ref("builtins.float"), Ref("builtins.int")})
+_SEQUENCES = frozenset({Ref("builtins.list"), Ref("builtins.tuple")})
+
+
+def _are(kinds: Value, known: frozenset[Value]) -> bool:
+    """Whether a class that is asked for is one of those known, or each of a tuple of classes."""
+    asked = kinds.items or () if isinstance(kinds, Seq) else (kinds,)
+    return bool(asked) and all(each in known for each in asked)
+
+
+def _classes_asked(frame: Frame, test: ast.Call, state: State) -> Value | None:
+    """What a call of `isinstance`, or of `torch.is_tensor`, asks for."""
+    if isinstance(test.func, ast.Name) and test.func.id == "isinstance" and len(test.args) == 2:
+        return frame.evaluate(test.args[1], state)
+    return Ref("torch.Tensor") if frame.evaluate(test.func, state) == Ref("torch.is_tensor") else None
