@@ -1333,3 +1333,21 @@ def test_a_lost_move_to_the_cpu(tmp_path: Path, placed: str, move: str, expected
     root = application(tmp_path, main=BRINGING.format(placed, move), net=NET)
     assert found(root) == expected
     assert found(root, "TDL001") == ["main.py:TDL001"]
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("tests/spread.py", []),
+        ("package/test_spread.py", []),
+        ("package/spread.py", ["spread.py:TDL404"]),
+        ("package/testbed.py", ["testbed.py:TDL404"]),
+    ],
+)
+def test_ranks_of_tests(tmp_path: Path, place: str, expected: list[str]) -> None:
+    """Nobody runs the tests of a library on several machines."""
+    root = application(tmp_path, setup=SETUP)
+    (root / place).parent.mkdir()
+    (root / place).write_text(BY_RANK)
+    tree.forget()
+    assert found(root) == expected

@@ -32,7 +32,7 @@ from torchdevlint.flow.programs.given_paths import is_written_by_this_run, ways_
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.left_over import is_left_over
-from torchdevlint.flow.programs.local_to_tests import is_of_fixture_on_cpu, is_of_test_on_cpu
+from torchdevlint.flow.programs.local_to_tests import is_of_fixture_on_cpu, is_of_test_on_cpu, is_test
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_before import is_moved_before
@@ -82,6 +82,8 @@ class Home:
 
     def _hurts_nobody(self, fact: Fact) -> bool:
         assert self._project is not None
+        if isinstance(fact, RankMismatch) and fact.kind == "global" and is_test(self._project):
+            return True
         if isinstance(fact, _OF_MACHINES) and self._machines.demand_cuda(fact):
             return not is_of_ranks(fact)
         is_of_loss = isinstance(fact, IgnoresGivenDevice) and is_only_differentiated(self._tree, fact.at)

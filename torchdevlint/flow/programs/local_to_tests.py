@@ -1,4 +1,4 @@
-"""Classes that tests define for themselves, or as fixtures: where they are run, the text of the tests says."""
+"""Tests, and classes that they define for themselves or as fixtures: where they are run, the tests say."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ from torchdevlint.flow.programs.places import first_holding, holds
 from torchdevlint.flow.scope.programs import mentions_accelerators, without_comments
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile, ModuleText
+from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 
 _IS_CPU = regex(r"^[ \t]*(\w+)[ \t]*=[ \t]*(?:torch\.device\([ \t]*)?['\"]cpu['\"][ \t]*\)?[ \t]*$", re.MULTILINE)
 _FIXTURES = "conftest.py"
 _IS_TEST = regex(r"test_.*\.py|.*_test\.py|conftest\.py")
+_TESTS = frozenset({"test", "tests", "testing"})
 _MOST_FILES = 200
+
+
+def is_test(project: Project) -> bool:
+    """Whether a file is a test by its name, or lies in a folder of tests."""
+    place = PurePath(from_root(project.path))
+    return _IS_TEST.fullmatch(place.name) is not None or not _TESTS.isdisjoint(place.parts[:-1])
 
 
 def is_of_test_on_cpu(tree: ast.Module, lines: Sequence[str], line: int) -> bool:

@@ -30,6 +30,7 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Const,
+    Dtype,
     Record,
     Seq,
     Tensor,
@@ -197,6 +198,8 @@ def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tenso
         given = arguments.positional
         if len(given) == 1 and not is_number(given[0][1]):
             size = given[0][1]
+            if isinstance(size, Dtype):
+                return ndim
             return len(size.items) if isinstance(size, Seq) and size.items is not None else AT_LEAST_1
         return AT_LEAST_1 if arguments.starred else len(given) or None
     if name in _GIVE_VECTORS and not arguments.pairs:

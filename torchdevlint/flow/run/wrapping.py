@@ -14,7 +14,7 @@ from torchdevlint.flow.state.devices import TOP, Device, Origin, literal
 from torchdevlint.flow.state.joins import choose
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Dev, Library, Obj, Seq, Value
+from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Dev, Func, Library, Obj, Seq, Value
 from torchdevlint.flow.vouch.devices import remember
 from torchdevlint.patterns import regex
 
@@ -24,10 +24,15 @@ DATA_PARALLEL = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
 
 
 def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
-    """``DataParallel(model)`` and its kin: the model with a prefix before the keys of its state dict."""
+    """``DataParallel(model)`` and its kin: the model with a prefix before the keys of its state dict.
+
+    A function that is compiled does what it did before.
+    """
     inner = _not_wrapped_yet(arguments.value(0, "module"), node)
     if name == "torch.compile" and not arguments.positional:
         return UNKNOWN
+    if name == "torch.compile" and isinstance(inner, Func):
+        return inner
     device = inner.device if isinstance(inner, (Library, Obj)) else TOP
     prefix = torch_api.WRAPPER_MODULES.get(name, "module.")
     if name not in DATA_PARALLEL:
