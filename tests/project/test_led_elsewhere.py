@@ -159,3 +159,48 @@ def test_a_constructor_that_asks_a_layer_for_its_size(project: Files) -> None:
                 return self.head(self.tokens(x))
         """
     assert project({"tokens.py": tokens, "main.py": main})["main.py"] == set()
+
+
+TAGGER = """
+    from torch import nn
+    from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+    class Tagger(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.emb = nn.Embedding(9, 4)
+            self.lstm = nn.LSTM(4, 4, batch_first=True)
+
+        def forward(self, x, lengths):
+            packed = pack_padded_sequence(self.emb(x), lengths, batch_first=True, enforce_sorted=False)
+            return pad_packed_sequence(self.lstm(packed)[0], batch_first=True)[0]
+    """
+TRAIN = """
+    import torch
+    from tagger import Tagger
+    from torch.utils.data import DataLoader, TensorDataset
+
+    if __name__ == "__main__":
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        loader = DataLoader(TensorDataset(torch.ones(4, 3).long(), torch.tensor([3, 2, 1, 3])))
+        model = Tagger().to(device)
+        for x, lengths in loader:
+            x, lengths = x.to(device), lengths.to(device)
+            print(model(x, lengths).shape)
+    """
+
+
+@pytest.mark.parametrize(
+    ("tagger", "train", "expected"),
+    [
+        (("", ""), ("", ""), {(11, "TDL013")}),
+        (("lengths, batch", "lengths.cpu(), batch"), ("", ""), set()),
+        (("", ""), (", lengths.to(device)", ", lengths"), set()),
+    ],
+    ids=["moved with all else", "brought back", "left on the CPU"],
+)
+def test_lengths_by_which_another_file_packs(
+    project: Files, tagger: tuple[str, str], train: tuple[str, str], expected: set[tuple[int, str]]
+) -> None:
+    found = project({"tagger.py": TAGGER.replace(*tagger), "train.py": TRAIN.replace(*train)})
+    assert found == {"tagger.py": set(), "train.py": expected}

@@ -60,6 +60,7 @@ import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.checks.host_reads import is_off_host
+from torchdevlint.flow.checks.led_elsewhere import is_placed_elsewhere, led_by
 from torchdevlint.flow.events import Met
 from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.flow.kinds.parameters import place_of_argument
@@ -103,12 +104,14 @@ def repaired(device):
 class LengthsOnAccelerator(Fact, frozen=True):
     """`pack_padded_sequence`, called as `call`, is given lengths that are on an accelerator.
 
-    `surely` says that they are a tensor on all paths, and no list of numbers on some.
+    `surely` says that they are a tensor on all paths, and no list of numbers on some; `led_by` is the call in this file
+    that leads to one in another file, which does not place them itself.
     """
 
     call: str
     lengths: Operand
     surely: bool
+    led_by: Operand | None = None
 
 
 class _Memory:
@@ -239,7 +242,11 @@ def _record(frame: Frame, state: State, node: ast.Call, at: ast.expr, value: Ten
             machine.text_of(at), value.device.describe(), machine.span_of(at), machine.evidence(value.steps)
         )
         surely = is_surely_tensor(frame, state, at)
-        return LengthsOnAccelerator(machine.span_of(node), machine.text_of(node.func), lengths, surely)
+        led = led_by(frame, node) if not is_placed_elsewhere(frame, value) else None
+        call = led[0] if led is not None else None
+        by = None if call is None else Operand(machine.text_of(call), lengths.device, machine.span_of(call))
+        place = machine.span_of(node) if by is None else by.span
+        return LengthsOnAccelerator(place, machine.text_of(node.func), lengths, surely, by)
 
     machine.record(("lengths", node), make, state)
 
@@ -249,14 +256,16 @@ FUNCTIONS = {"torch.nn.utils.rnn.pack_padded_sequence": _note_packing}
 
 
 def check(fact: LengthsOnAccelerator) -> Iterator[Report]:
-    lengths = fact.lengths
+    lengths, by = fact.lengths, fact.led_by
+    read = () if by is None else ((f"{code(lengths.text)} is read here", lengths.span),)
+    needs = f"{code(fact.call)} needs lengths of the CPU, but {code(lengths.text)} is on {lengths.device}"
     yield Report(
         span=fact.at,
-        message=f"{code(fact.call)} needs lengths of the CPU, but {code(lengths.text)} is on {lengths.device}",
+        message=needs if by is None else f"{code(by.text)} leads to another file, where {needs}",
         symptom="RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor",
         help=f"copy the lengths to the host: {edit(f'{operand(lengths.text)}.cpu()')}",
-        notes=tuple(Note(message, span) for message, span in lengths.evidence if span != fact.at),
-        fix=_fix(lengths) if fact.surely else None,
+        notes=tuple(Note(message, span) for message, span in (*read, *lengths.evidence) if span != fact.at),
+        fix=_fix(lengths) if fact.surely and by is None else None,
     )
 
 

@@ -28,8 +28,9 @@ def led_by(frame: Frame, node: ast.AST) -> tuple[ast.Call, Frame] | None:
 
 
 def is_placed_elsewhere(frame: Frame, tensor: Tensor) -> bool:
-    """Whether another file makes or moves it, and not only the layers that it comes from."""
-    return any(not step.of_module and frame.machine.span_of(step.node).file for step in tensor.steps)
+    """Whether another file has brought it where it is, and not only made the layers that it comes from."""
+    own = [step for step in tensor.steps if not step.of_module]
+    return bool(own) and bool(frame.machine.span_of(own[-1].node).file)
 
 
 def has_meet_elsewhere(

@@ -32,7 +32,7 @@ from torchdevlint.flow.run.instances import given_to
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
 from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, run_as_module
-from torchdevlint.flow.run.outputs import follows_input, of_forward
+from torchdevlint.flow.run.outputs import follows_input, of_forward, takes_lengths
 from torchdevlint.flow.run.prepared import prepare
 from torchdevlint.flow.run.tensor_methods import call_tensor_method, names_dimension, tensor_operands
 from torchdevlint.flow.run.unknown_calls import (
@@ -340,10 +340,10 @@ def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, argume
     method = callee.info.method(name, callee)
     operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)] if callee.info.is_module else []
     stayed = any(isinstance(value, Tensor) and on_cpu(value.device) for _, value in operands)
-    if method is not None and callee.info.is_module and is_elsewhere(method) and not stayed:
-        return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
-    if method is None and callee.info.is_module:
-        compare_with_batch(frame, state, node, operands)
+    passed_by = method is not None and is_elsewhere(method) and not stayed and not takes_lengths(method)
+    if callee.info.is_module and (method is None or passed_by):
+        if method is None:
+            compare_with_batch(frame, state, node, operands)
         return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
     given = spread(method, arguments) if method is not None else None
     found = UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)

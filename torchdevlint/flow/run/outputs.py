@@ -18,9 +18,10 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
-from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Obj, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Func, Library, Obj, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -126,6 +127,12 @@ def _run_by(info: ClassInfo, name: str) -> set[str]:
             found.add(each)
             left += [one.attr for one in nodes_in(info.all_methods[each][1], ast.Attribute)]
     return found
+
+
+def takes_lengths(method: Func) -> bool:
+    """Whether sequences are packed in the file of a method: by lengths of the CPU, whatever the rest is on."""
+    names = owner_of(method.closure)
+    return names is not None and "pack_padded_sequence" in names.module.source.text
 
 
 @once_a_node
