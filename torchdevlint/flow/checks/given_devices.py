@@ -304,7 +304,7 @@ def _flag(frame: Frame, scope: ast.AST) -> Iterator[Given]:
     test = deciding_test(scope)
     if test is None:
         return
-    text = frame.machine.text_of(test) if isinstance(test, ast.Call) else dotted_path(test) or ""
+    text = dotted_path(test) or frame.machine.text_of(test)
     yield Given(text, f"`{text}` decides it here", test, "flag")
 
 

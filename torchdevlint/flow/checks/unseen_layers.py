@@ -18,10 +18,12 @@ from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Ref, Step, Tensor, V
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in
 
-_FILLED = frozenset("torch." + name for name in "zeros ones rand randn eye linspace empty arange randint".split())
+_FILLED = frozenset("torch." + name for name in "zeros ones full rand randn eye linspace empty arange randint".split())
 """Factories of values that are not data: lengths and other facts about a batch are made of data, and may stay."""
 _INDICES = _FILLED | {f"torch.{name}" for name in torch_api.DATA_FACTORIES | {"LongTensor", "IntTensor"}}
 """What an embedding is given, which has its table where the model is, are indices, of data as well."""
+_GENERATES = regex(r"^(?:sample|generate|infer|inference|predict|translate|decode)(?:_|$)")
+"""Methods that are for a model which is trained, and has its place; others may try layers when the model is built."""
 _EMBEDDING = regex(r"(?:[._]|^)emb(?:ed(?:ding|der)?s?)?$")
 _LAYER = regex(r"_?(?:[A-Z][a-z0-9]+)*[A-Z]\w*")
 _NO_LAYER = regex(r"Sampler|Tokenizer|Process|Dataset|Metric|Loss|Config|Transform|Scheduler|Collat|Builder|Factory")
@@ -31,7 +33,7 @@ def _note_layer(event: LayerCalled) -> None:
     """``self.layer(torch.zeros(..))`` in `forward`, where ``self.layer`` surely is a Module of another class."""
     frame, state, node, owner, operands = event.frame, event.state, event.node, event.owner, event.operands
     layer = event.layer
-    if frame.context != "forward" or owner is None or owner.device != MODEL:
+    if owner is None or owner.device != MODEL or not _runs_model(event):
         return
     path = dotted_path(layer) or ""
     embeds = len(operands) == len(node.args) == 1 and _EMBEDDING.search(path) is not None
@@ -48,6 +50,13 @@ def _note_layer(event: LayerCalled) -> None:
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(layer, where), *made], True)
 
 
+def _runs_model(event: LayerCalled) -> bool:
+    """Whether it is in `forward`, or in a method that generates with the model."""
+    frame = event.frame
+    generates = _GENERATES.search(getattr(frame.function, "name", "")) is not None
+    return frame.context == "forward" or (frame.context == "method" and generates)
+
+
 def _is_filled_here(node: ast.expr, value: Value, factories: frozenset[str]) -> bool:
     """Whether each thing that it may be is a tensor, and `factories` have made one on the default device."""
     held = [each for _, each in alternatives(value)]
@@ -56,6 +65,7 @@ def _is_filled_here(node: ast.expr, value: Value, factories: frozenset[str]) -> 
         bool(made)
         and all(isinstance(each, Tensor) for each in held)
         and all(each.ndim != 0 and all(site.function in factories for site in each.creations) for each in made)
+        and not any(each.ndim == 1 and site.function == "torch.full" for each in made for site in each.creations)
         and not is_quantity(dotted_path(node))
     )
 

@@ -16,6 +16,7 @@ from torchdevlint.flow.run.built_attributes import keep_wrapped
 from torchdevlint.flow.run.built_of_own import refills
 from torchdevlint.flow.run.objects import keep, registered, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.overwritten_items import stores_replaced, stores_that_replace_all
 from torchdevlint.flow.scope.uses import uses_in
@@ -67,6 +68,13 @@ def as_used(frame: Frame, function: FunctionNode, name: str, value: Unknown, nod
     return given_tensor(value.given, node, ndim, f"`{name}`")
 
 
+def _as_indexed(function: FunctionNode, name: str, value: Tensor) -> Tensor:
+    """What a name holds that was made of something unknown, and is bound once: it has dimensions if it is indexed."""
+    uses = uses_in(function).get(name)
+    indexed = uses is not None and uses.has_dimensions and len(values_by_path(function).get(name, ())) == 1
+    return replace(value, ndim=AT_LEAST_1) if indexed else value
+
+
 def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> None:
     name = node.id
     if name in frame.globals:
@@ -75,6 +83,8 @@ def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> No
         value = as_used(frame, frame.function, name, value, node)
     elif type(value) is Tensor and value.device == LOADER and value.opaque:
         value = replace(value, steps=(*value.steps[:1], Step(f"`{name}` is taken out of the batch here", node)))
+    elif type(value) is Tensor and value.ndim is None and value.creations and frame.function is not None:
+        value = _as_indexed(frame.function, name, value)
     state.env[name] = UNKNOWN if name in frame.shared else value
     forget_paths(state, name)
 

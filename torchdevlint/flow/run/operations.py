@@ -292,7 +292,7 @@ def _indexed_ndim(frame: Frame, ndim: int | None, node: ast.expr, position: Valu
     slices = sum(isinstance(each, ast.Slice) for each in nodes)
     added = sum(isinstance(each, ast.Constant) and each.value is None for each in nodes)
     if slices == len(nodes):
-        return ndim
+        return AT_LEAST_1 if ndim is None else ndim
     if ndim is None or ndim < 0 or len(parts) != len(nodes):
         return AT_LEAST_1 if slices or added else None
     taken = [each for at, each in zip(nodes, parts, strict=True) if not keeps_dimensions(at)]

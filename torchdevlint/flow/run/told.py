@@ -9,7 +9,7 @@ from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
-from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, grows, uses_in
+from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, grows, takes_along, uses_in
 from torchdevlint.flow.state.devices import TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -28,7 +28,8 @@ _OF_TENSORS = regex(r"[xyz]s?|x_?\d|inputs?|hidden|feat(?:ure)?s?|latents?|emb(?
 def told_by_other(frame: Frame, operands: Operands, product: bool = False) -> Operands:
     """Beside a tensor that was made here, an argument that is asked for its shape is a tensor, and no number.
 
-    The same goes for one that gets a further dimension, ``t[:, None]``, and for what is calculated with such.
+    The same goes for one that gets a further dimension, ``t[:, None]``, for a part along one of several dimensions,
+    ``t[:, 0]``, and for what is calculated with such.
 
     So is what ``forward`` is given first, and what another method of a Module is, if it is called like one; and in a
     matrix `product` there are no numbers at all.
@@ -52,7 +53,8 @@ def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
         return value
     used, asked = uses_in(frame.function), asked_in(frame.function)
     for node in _calculated_with(frame.function, at):
-        name = dotted_path(node.value if isinstance(node, ast.Subscript) and grows(node.slice) else node)
+        parted = isinstance(node, ast.Subscript) and (grows(node.slice) or takes_along(node.slice))
+        name = dotted_path(node.value if parted else node)  # type: ignore[attr-defined]
         if name is None:
             continue
         if "." in name or "[" in name:

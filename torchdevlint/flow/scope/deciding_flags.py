@@ -18,8 +18,7 @@ def deciding_test(scope: ast.AST) -> ast.expr | None:
     wrapped: whether several GPUs are used is not whether CUDA is.
     """
     for node in own_nodes_in(scope, ast.If):
-        last = (dotted_path(node.test) or "").rpartition(".")[2]
-        if not asks_for_cuda(node.test) and (not mentions_cuda(last) or last == "is_cuda"):
+        if not _asks(node.test):
             continue
         moves = [each for part in node.body for each in _moves_in(part)]
         wrapped = [path for part in node.body for path in _wrapped_by(part)]
@@ -28,6 +27,16 @@ def deciding_test(scope: ast.AST) -> ast.expr | None:
         if others and not any(_moves_in(part) for part in node.orelse):
             return node.test
     return None
+
+
+def _asks(test: ast.expr) -> bool:
+    """``use_cuda``, ``not args.no_cuda``, ``torch.cuda.is_available() and not args.nogpu``."""
+    if isinstance(test, ast.BoolOp):
+        return all(map(_asks, test.values))
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    last = (dotted_path(test) or "").rpartition(".")[2]
+    return asks_for_cuda(test) or (mentions_cuda(last) and last != "is_cuda")
 
 
 def _moves_in(statement: ast.stmt) -> list[ast.Call]:

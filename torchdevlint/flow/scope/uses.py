@@ -161,6 +161,11 @@ def _compare(node: ast.Compare, use: Callable[[ast.expr | None], Uses | None]) -
             entry.dtypes.append(node.comparators[0])
 
 
+def takes_along(index: ast.expr) -> bool:
+    """Whether an index takes a part along one of several dimensions: ``t[:, 0]``, ``t[3, :, :]``, ``t[..., 2:]``."""
+    return isinstance(index, ast.Tuple) and any(isinstance(each, ast.Slice) for each in index.elts)
+
+
 def grows(index: ast.expr) -> bool:
     """Whether an index adds a dimension and takes none away: ``t[:, None]``, ``t[None, :]``, ``t[..., None]``."""
     parts = index.elts if isinstance(index, ast.Tuple) else []
