@@ -20,7 +20,9 @@ from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.outputs import follows_input, taken_by_loss
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.wrapping import scatters
-from torchdevlint.flow.scope.names import last_name
+from torchdevlint.flow.scope.assigned import targets_by_value
+from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, Relation, on_cpu
 from torchdevlint.flow.state.joins import element_of, sequence
@@ -239,6 +241,8 @@ def _call_unknown_class(
     if not module.name and device == TOP:
         compare_with_batch(frame, state, node, operands)
         return follows_input(operands)
+    if method and _gives_back(frame, node):
+        return UNKNOWN
     if module.name or device == MODEL or on_cpu(device):
         return opaque_result(operands, device, given_by(module, device, node))
     return Tensor(device, None, (), given_by(module, device, node), opaque=True)
@@ -246,6 +250,14 @@ def _call_unknown_class(
 
 _METHODS = regex(r"(?:forward|generate)$|forward_")
 """What a model is run by besides its call."""
+
+
+def _gives_back(frame: Frame, node: ast.Call) -> bool:
+    """Whether a method gives back a dict that it was given, ``held = net.forward_frames(held)``, and no output."""
+    scope = frame.function or frame.machine.tree
+    target = targets_by_value(scope).get(node)
+    uses = uses_in(scope).get(target.id) if isinstance(target, ast.Name) else None
+    return uses is not None and uses.text_keys and any(dotted_path(each) == target.id for each in node.args)  # type: ignore[union-attr]
 
 
 def _takes_tensors_only(module: Library) -> bool:
