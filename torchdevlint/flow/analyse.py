@@ -301,8 +301,10 @@ def _entry_kind(machine: Machine, info: ClassInfo, name: str) -> str:
     return "forward" if name in hooks else "method"
 
 
-def _enter(machine: Machine, function: Func, entry: Entry) -> None:
-    _enter_function(machine, function, entry, None)
+def _enter(machine: Machine, function: Func, entry: Entry, touched: Touch | None) -> Touch | None:
+    """Run a function with symbolic arguments where a program says so; give the touch of CUDA at its end."""
+    end = _enter_function(machine, function, entry, touched)
+    return None if end is None else end.touched
 
 
 def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Touch | None) -> State | None:

@@ -10,7 +10,7 @@ from torchdevlint.flow.kinds.by_default import default_value
 from torchdevlint.flow.run.closures import keep_around, kept_around
 from torchdevlint.flow.run.decorated import as_handed_on
 from torchdevlint.flow.run.observing import observe
-from torchdevlint.flow.run.relevance import is_in_vain, widened
+from torchdevlint.flow.run.relevance import is_entered, is_in_vain, widened
 from torchdevlint.flow.scope.fallbacks import gives_an_argument
 from torchdevlint.flow.scope.names import defaults, positional_names
 from torchdevlint.flow.scope.uses import bindings_in, stored_into
@@ -50,7 +50,8 @@ def run_function(
     Beyond a depth and a number of calls, for recursion, and under decorators that are not known, it is UNKNOWN.
     """
     machine = frame.machine
-    if is_in_vain(frame, node, function, (*arguments, *keywords.values())):
+    every = (*arguments, *keywords.values())
+    if is_in_vain(frame, node, function, every) or is_entered(frame, state, node, function, every):
         return UNKNOWN
     arguments, keywords = as_handed_on(frame, function, arguments, keywords)
     if function.receiver is not None:

@@ -115,7 +115,7 @@ def _evaluate(frame: Frame, methods: Sequence[ast.AST], info: ClassInfo, concret
         machine.muted += 1
         machine.unseen += unseen
         try:
-            machine.enter(machine, function, Entry(kind, function.qualname, concrete))
+            machine.enter(machine, function, Entry(kind, function.qualname, concrete), None)
         finally:
             machine.unseen -= unseen
             machine.muted -= 1

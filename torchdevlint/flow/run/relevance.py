@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from torchdevlint.flow.scope.names import positional_names
+from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import choose, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.touch import seen_by_caller
 from torchdevlint.flow.state.values import (
     NUMBER,
     TEXT,
@@ -75,6 +79,26 @@ def is_in_vain(frame: Frame, node: object, function: Func, arguments: Iterable[V
         looked_at = function.qualname.endswith("__init__") and function.node in machine.looked_at
         known = looked_at and (frame.receiver is None or function.receiver is not frame.receiver)
     return known and not any(map(says_where, arguments))
+
+
+def is_entered(frame: Frame, state: State, node: object, function: Func, given: Sequence[object]) -> bool:
+    """Whether the call is one of a program that begins, ``main()`` on the top level, and was entered instead.
+
+    It is given nothing and gives nothing, so that to run it as a call and to enter it on its own are the same.
+    """
+    machine = frame.machine
+    begins = frame.function is None and machine.discarded is node and not given and function.receiver is None
+    if not begins or owner_of(function.closure) is not None or machine.muted:
+        return False
+    if not machine.may_run(function) or function.node in machine.looked_at or positional_names(function.node):
+        return False
+    if state.without_accelerator or state.default_device is not None:
+        return False
+    entry = Entry("function", function.qualname, function.owner)
+    touched = machine.enter(machine, function, entry, state.touched_before)
+    state.touched = state.touched_before or seen_by_caller(touched, state.conditions)
+    machine.entered.add(function.node)
+    return True
 
 
 def widened(value: Value) -> Value:

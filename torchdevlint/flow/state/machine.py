@@ -119,7 +119,7 @@ class Machine:
         settings: Settings,
         transfers: Mapping[type, Callable[..., Any]],
         execute: Callable[[Frame, list[ast.stmt], State], None],
-        enter: Callable[[Machine, Func, Entry], None],
+        enter: Callable[[Machine, Func, Entry, Touch | None], Touch | None],
         call_value: Callable[..., Value],
         looking_on: Callable[[type], tuple[Callable[..., None], ...]],
         wanted: frozenset[str],
