@@ -11,6 +11,7 @@ import builtins
 import re
 from collections.abc import Callable
 
+from metamorphic import spelled
 from metamorphic.editing import (
     CHOSEN,
     FILLER,
@@ -51,6 +52,8 @@ def unrolled(text: str) -> str | None:
     main = main_of(tree)
     if main is None or main is not tree.body[-1] or in_functions(main, ast.Return) or named(tree, "__name__"):
         return None
+    if any(isinstance(each, ast.Compare) and named(each, "device") for each in ast.walk(main)):
+        return None  # it takes a text
     head = ['if __name__ == "__main__":', f"    device = {CHOSEN}"]
     if any(isinstance(each, ast.Import) for each in main.body):
         head[1:1] = ["    import torch"]
@@ -117,7 +120,7 @@ def in_class(text: str) -> str | None:
     """`main` becomes a method of an object that knows the device."""
     tree = ast.parse(text)
     main = main_of(tree)
-    if main is None or named(tree, "main") or in_functions(main, ast.Global):
+    if main is None or named(tree, "main") or in_functions(main, ast.Global) or not named(main, "device"):
         return None
     lines = text.splitlines()
     end = main.end_lineno or main.lineno
@@ -212,6 +215,8 @@ IN_PLACE: dict[str, Change] = {
     for each in (
         called, unrolled, in_function, after_others, locals_renamed, aliased, members_imported, in_class, nested,
         annotated, documented, without_gradients, under_autocast, tried, tried_with_handler, in_epochs, under_profiler,
+        spelled.walrus, spelled.unchained, spelled.device_as_text, spelled.device_as_object, spelled.keyworded,
+        spelled.decorated, spelled.in_config, spelled.on_self,
     )
 }  # fmt: skip
 """Changes within a file, by name."""

@@ -130,7 +130,7 @@ def bound(tree: ast.Module, name: str) -> int:
     return [*imports, *stored, *(n.arg for n in ast.walk(tree) if isinstance(n, ast.arg))].count(name)
 
 
-def named(tree: ast.Module, name: str) -> bool:
+def named(tree: ast.AST, name: str) -> bool:
     return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree))
 
 

@@ -20,7 +20,7 @@ from torchdevlint.flow.run.modules import may_move
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, mentions_device
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, mentions_device, places_in
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import LOADER, Device, Origin
 from torchdevlint.flow.state.machine import Frame
@@ -43,7 +43,7 @@ def _note_layer(event: LayerCalled) -> None:
     if at not in (*node.args[:1], *spread) or is_bookkeeping(dotted_path(at)) or may_move(frame, node, at):
         return
     if isinstance(value, Tensor) and (is_made_here(frame, value) or _is_of_loader(frame, value)):
-        there, path = frame.machine.text_of(move.args[0]), frame.machine.text_of(node.func)
+        there, path = frame.machine.text_of(places_in(move)[0]), frame.machine.text_of(node.func)
         step = Step(f"`{path}` is given what was moved to `{there}` here", move)
         model = Tensor(Device(Origin.EXPRESSION, there), AT_LEAST_1, (), (step,))
         frame.machine.emit(Mixed(frame, event.state, node, f"`{path}()`", (at, value), (node.func, model)))
@@ -62,14 +62,14 @@ def _moved_for_it(frame: Frame, node: ast.Call) -> ast.Call | None:
             each for each in frame.machine.tree.body if isinstance(each, ast.FunctionDef) and each is not function
         )
         moves = (each for other in others if path in argument_names(other) for each in _moved_inputs(other, path))
-        return next((each for each in moves if dotted_path(each.args[0]) in unread), None)
+        return next((each for each in moves if dotted_path(places_in(each)[0]) in unread), None)
     if owner.is_module or not path.startswith("self.") or path.count(".") > 1 or function.name == "__init__":
         return None
     if path in _brought(owner.node):
         return None
     methods = (each for each in owner.node.body if isinstance(each, ast.FunctionDef))
     moves = (each for method in methods for each in _moved_inputs(method, path))
-    found = next((each for each in moves if (dotted_path(each.args[0]) or "").startswith("self.")), None)
+    found = next((each for each in moves if (dotted_path(places_in(each)[0]) or "").startswith("self.")), None)
     return found or next(_moved_to_it(owner.node, path), None)
 
 
@@ -84,7 +84,7 @@ def _moved_to_it(node: ast.ClassDef, path: str) -> Iterator[ast.Call]:
         for call in nodes_in(method, ast.Call):
             called = dotted_path(call.func) or ""
             if called == path or called.startswith(f"{path}."):
-                yield from (each for each in call.args if _is_move(each) and ast.unparse(each.args[0]) in places)
+                yield from (each for each in call.args if _is_move(each) and ast.unparse(places_in(each)[0]) in places)
 
 
 def _is_of_loader(frame: Frame, value: Value) -> bool:
@@ -117,7 +117,7 @@ def _is_move(node: ast.expr) -> TypeGuard[ast.Call]:
     """``x.to(self.device)``."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "to":
         return False
-    return bool(node.args) and mentions_device(last_name(node.args[0]))
+    return any(mentions_device(last_name(each)) for each in places_in(node)[:1])
 
 
 @once_a_node

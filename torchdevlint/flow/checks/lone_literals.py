@@ -15,7 +15,7 @@ from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for
 from torchdevlint.flow.events import Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
-from torchdevlint.flow.scope.names import last_name, mentions_cuda, mentions_device
+from torchdevlint.flow.scope.names import device_spec, last_name, mentions_cuda, mentions_device
 from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
@@ -93,7 +93,7 @@ def _places(tree: ast.Module) -> _Places:
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         named = any(each.arg == "device" for each in call.keywords)
         if names_cuda(call) is not None or method == "cuda":
-            literals += 1
+            literals += all(device_spec(each) is each for each in device_arguments(call))  # else that is counted
         elif method == "to" or named:
             followed += filter(_is_device, device_arguments(call))
     return _Places(followed, literals)

@@ -15,7 +15,7 @@ from torchdevlint.flow.checks.given_operands import by_operand
 from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, literal_place, record
 from torchdevlint.flow.events import ForeignCalled, FunctionCalled, Operated, UnknownCalled
 from torchdevlint.flow.kinds.sizes import sizes_asked
-from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.names import argument_names, device_spec
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
@@ -73,7 +73,8 @@ def _sizes_told(call: ast.AST | None) -> Iterator[tuple[str, ast.Attribute]]:
 
 def _named(keyword: ast.keyword) -> str | None:
     """``"cuda"``, as it is written."""
-    value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+    spec = device_spec(keyword.value)
+    value = spec.value if isinstance(spec, ast.Constant) else None
     return f'"{value}"' if value in ("cuda", "cuda:0") else None
 
 

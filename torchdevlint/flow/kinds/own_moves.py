@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, positional_names, public_path
+from torchdevlint.flow.scope.names import (
+    dotted_path,
+    last_name,
+    mentions_device,
+    places_in,
+    positional_names,
+    public_path,
+)
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.values import Cls, Func, Value
 from torchdevlint.source.nodes import Assignment, assignments_in, below, inside, nodes_in
@@ -173,7 +180,7 @@ def _is_to_accelerator(call: ast.Call) -> bool:
     method = last_name(call.func)
     if method in torch_api.DEVICE_METHODS:
         return torch_api.DEVICE_METHODS[method] != "cpu"
-    named = (last_name(each) for argument in call.args for each in inside(argument))
+    named = (last_name(each) for place in (*call.args, *places_in(call)) for each in inside(place))
     return method == "to" and any(map(mentions_device, filter(None, named)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, places_in
 from torchdevlint.source.nodes import assignment_of, inside, is_inside, nodes_in
 
 
@@ -27,5 +27,5 @@ def _bound_in(arm: Iterable[ast.stmt]) -> list[tuple[ast.expr, ast.expr]]:
 def _is_sent(value: ast.expr, device: str) -> bool:
     """Whether an expression says ``.to(device)``."""
     calls = (each for each in inside(value) if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute))
-    sent = (given for each in calls if each.func.attr == "to" for given in each.args)  # type: ignore[attr-defined]
+    sent = (given for each in calls if each.func.attr == "to" for given in places_in(each))  # type: ignore[attr-defined]
     return any(dotted_path(each) == device for each in sent)
