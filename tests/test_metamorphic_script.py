@@ -30,6 +30,14 @@ def main(device):
     y = torch.ones(3, device=device)
     return scaled(y)
 """
+HOLDER = """\
+class Holder:
+    def copy(self, x):
+        made = x.clone().to("cpu")
+        return made
+
+
+"""
 
 
 @pytest.mark.parametrize("name", changes.ALL)
@@ -44,7 +52,8 @@ def test_what_is_found_stays_however_a_program_is_written(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(changes.IN_PLACE.keys() - {"in_function"}))
 def test_a_change_keeps_the_lines_that_are_marked(name: str) -> None:
-    text = TEXT.replace("return scaled(y)", "scaled(y)")
+    text = TEXT.replace("return scaled(y)", "scaled(y)").replace("3, device=device)", "3).to(device)")
+    text = text.replace("def main", f"{HOLDER}def main")
     changed = changes.made(name, text)
     assert changed is not None
     (after,) = changed.values()

@@ -215,7 +215,7 @@ IN_PLACE: dict[str, Change] = {
     for each in (
         called, unrolled, in_function, after_others, locals_renamed, aliased, members_imported, in_class, nested,
         annotated, documented, without_gradients, under_autocast, tried, tried_with_handler, in_epochs, under_profiler,
-        spelled.walrus, spelled.unchained, spelled.device_as_text, spelled.device_as_object, spelled.keyworded,
+        spelled.walrus, spelled.unchained, spelled.device_as_object, spelled.keyworded,
         spelled.decorated, spelled.in_config, spelled.on_self,
     )
 }  # fmt: skip

@@ -29,7 +29,6 @@ class Config:
     rounds: int = 3
 
 """
-_MAKES_DEVICE = "torch.device"
 
 
 def walrus(text: str) -> str | None:
@@ -60,21 +59,13 @@ def unchained(text: str) -> str | None:
     return replaced(text, edits) if edits else None
 
 
-def device_as_text(text: str) -> str | None:
-    """``"cuda"`` for ``torch.device("cuda")``, where something is made or moved."""
-    places = [each for call in _calls(text) for each in _places(call)]
-    made = [each for each in places if isinstance(each, ast.Call) and _is_made_of_text(each)]
-    edits: list[tuple[ast.stmt | ast.expr, str]] = [(each, ast.unparse(each.args[0])) for each in made]
-    return edited(text, edits) if edits else None
-
-
 def device_as_object(text: str) -> str | None:
     """``torch.device("cuda")`` for ``"cuda"``, where something is made or moved."""
     if "import torch\n" not in text:
         return None
     places = [each for call in _calls(text) for each in _places(call)]
     texts = [each for each in places if isinstance(each, ast.Constant) and each.value in ("cuda", "cuda:0", "cpu")]
-    edits: list[tuple[ast.stmt | ast.expr, str]] = [(each, f"{_MAKES_DEVICE}({ast.unparse(each)})") for each in texts]
+    edits: list[tuple[ast.stmt | ast.expr, str]] = [(each, f"torch.device({ast.unparse(each)})") for each in texts]
     return edited(text, edits) if edits else None
 
 
@@ -174,14 +165,9 @@ def _calls(text: str) -> list[ast.Call]:
 def _places(call: ast.Call) -> list[ast.expr]:
     """Where a call makes or moves something."""
     moves = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
-    named = [each.value for each in call.keywords if each.arg == "device" and not is_autocast(call)]
+    named = [each.value for each in call.keywords if each.arg == "device" and not _is_autocast(call)]
     return (call.args[:1] if moves else []) + named
 
 
-def is_autocast(call: ast.Call) -> bool:
+def _is_autocast(call: ast.Call) -> bool:
     return "autocast" in ast.unparse(call.func)
-
-
-def _is_made_of_text(call: ast.Call) -> bool:
-    plain = len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and not call.keywords
-    return plain and isinstance(call.args[0].value, str) and ast.unparse(call.func) == _MAKES_DEVICE  # type: ignore[attr-defined]

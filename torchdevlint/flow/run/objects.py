@@ -80,9 +80,7 @@ def _class_below(info: ClassInfo, name: str) -> Value | None:
 
 
 def _makes_modules(value: Value) -> bool:
-    if isinstance(value, Ref):
-        return is_module_class(value.name)
-    return isinstance(value, Cls) and value.info.is_module
+    return is_module_class(value.name) if isinstance(value, Ref) else isinstance(value, Cls) and value.info.is_module
 
 
 def _placed_by_arguments(receiver: Obj, name: str) -> Value | None:
@@ -172,6 +170,8 @@ def write_attribute(receiver: Value, name: str, value: Value, where: Conditions 
     if passing or (receiver.made_at is not None and name in info.attributes and _is_from_callers(value)):
         return value
     first = info.written_if.setdefault(name, where)
+    if where and not first and name in info.attributes and _is_made_alike(info.attributes[name], value):
+        first = info.written_if[name] = where  # a call had settled the test around it
     _write(info.attributes, name, value, first, where)
     if receiver.made_at is None:
         _write(info.apart_from_calls, name, value, first, where)
