@@ -41,6 +41,8 @@ def annotated_tensor(annotation: ast.expr | None) -> bool:
     if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, (ast.Name, ast.Attribute)):
         name = annotation.value.id if isinstance(annotation.value, ast.Name) else annotation.value.attr
         inside = annotation.slice
+        if isinstance(inside, ast.Constant) and isinstance(inside.value, str) and _says_shape(name):
+            return True
         if isinstance(inside, ast.Tuple) and name in _SHAPED and inside.elts:
             return annotated_tensor(inside.elts[0])
         if isinstance(inside, ast.Tuple) and name == "Union":
@@ -49,6 +51,14 @@ def annotated_tensor(annotation: ast.expr | None) -> bool:
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
         return _union_of_tensors([annotation.left, annotation.right])
     return False
+
+
+def _says_shape(name: str) -> bool:
+    """Whether a type is by its name one of tensors, of which a text says the shape: ``Float["b n d"]``.
+
+    Who has tensors of torch alone gives jaxtyping's types such short names.
+    """
+    return name != "Annotated" and (name in _SHAPED or name.endswith("Tensor"))
 
 
 def names_parameter(annotation: ast.expr | None) -> bool:
