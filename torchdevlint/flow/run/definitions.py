@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import Decorated
 from torchdevlint.flow.run.functions import run_function
 from torchdevlint.flow.scope.decorators import is_harmless, is_plain, is_property
+from torchdevlint.flow.scope.handed_on import hands_all_on
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.machine import Frame, closure_of
 from torchdevlint.flow.state.others import is_elsewhere, owner_of
@@ -72,7 +73,9 @@ def _apply_decorators(
         value = frame.evaluate(decorator, state)
         if isinstance(value, Ref):
             frame.machine.emit(Decorated(frame, state, decorator, value.name))
-        if isinstance(value, Func) and not is_elsewhere(value):
+        if isinstance(value, Func) and hands_all_on(value.node):
+            replaced = True
+        elif isinstance(value, Func) and not is_elsewhere(value):
             made, replaced = run_function(frame, state, decorator, value, (made,), {}), True
         elif not isinstance(node, ast.ClassDef) and not is_harmless(decorator):
             made = UNKNOWN

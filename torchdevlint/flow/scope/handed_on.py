@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import argument_names
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import argument_names, public_path
+from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -22,6 +23,43 @@ def hands_on_other_arguments(decorator: _Function) -> bool:
     for each in inner:
         around.update(argument_names(each))
     return any(not _is_handed_on(wrapper, call) for wrapper in inner for call in _calls_of(wrapper, around))
+
+
+@once_a_node
+def hands_all_on(decorator: ast.AST) -> bool:
+    """Whether a decorator changes nothing: what it gives hands all arguments on, and gives what it gets back.
+
+    As in ``def wrapper(*args, **kwargs): return function(*args, **kwargs)``.
+    """
+    inner = [each for each in getattr(decorator, "body", ()) if isinstance(each, ast.FunctionDef)]
+    if not isinstance(decorator, ast.FunctionDef) or len(inner) != 1 or len(argument_names(decorator)) != 1:
+        return False
+    returned = [each.value for each in own_nodes_in(decorator, ast.Return)]
+    if not returned or any(not isinstance(each, ast.Name) or each.id != inner[0].name for each in returned):
+        return False
+    return _gives_back(inner[0], *argument_names(decorator))
+
+
+def _gives_back(wrapper: ast.FunctionDef, function: str) -> bool:
+    """Whether a function of ``*args, **kwargs`` alone calls `function` once with both, and returns the result."""
+    spec, names = wrapper.args, nodes_in(wrapper, ast.Name)
+    wraps = (each.func if isinstance(each, ast.Call) else each for each in wrapper.decorator_list)
+    if spec.vararg is None or spec.kwarg is None or argument_names(wrapper):
+        return False
+    if any(public_path(each) != "functools.wraps" for each in wraps):
+        return False
+    calls = [
+        each for each in nodes_in(wrapper, ast.Call) if isinstance(each.func, ast.Name) and each.func.id == function
+    ]
+    if len(calls) != 1 or ast.unparse(calls[0]) != f"{function}(*{spec.vararg.arg}, **{spec.kwarg.arg})":
+        return False
+    given = [spec.vararg.arg, spec.kwarg.arg]
+    if sorted(each.id for each in names if each.id in given) != sorted(given):
+        return False
+    results = [path for path, values in values_by_path(wrapper).items() if values == calls]
+    returned = [each.value for each in own_nodes_in(wrapper, ast.Return)]
+    gives = (each is calls[0] or (isinstance(each, ast.Name) and each.id in results) for each in returned)
+    return bool(returned) and all(gives)
 
 
 def _calls_of(wrapper: _Function, names: set[str]) -> Iterator[ast.Call]:
