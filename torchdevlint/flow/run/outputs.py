@@ -98,8 +98,12 @@ def _place_of_model(frame: Frame, state: State, callee: ast.expr) -> Device | No
 def follows_input(operands: Operands) -> Value:
     """What a module gives that came from elsewhere: it is where its inputs were moved to, or the call would fail.
 
-    Which one of several accelerators that is, the module decides.
+    Which one of several accelerators that is, the module decides. Nor is it known of arguments which place they share.
     """
+    given = {value.device if isinstance(value, Tensor) else None for _, value in operands}
+    of_arguments = next(iter(given)) if len(given) == 1 else None
+    if of_arguments is not None and of_arguments.origin is Origin.ARGUMENT:
+        return Unknown(given=of_arguments)
     moved = [each for _, value in operands if isinstance(each := _as_placed(value), Tensor) and _was_placed(each)]
     places = {
         replace(each.device, index=None) for each in moved if each.device not in (TOP, Device(Origin.LITERAL, "meta"))

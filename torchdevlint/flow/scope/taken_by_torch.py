@@ -71,5 +71,5 @@ def takes_tensor(name: str, place: int | str) -> bool:
     if head != "torch" or tail in torch_api.FACTORIES or tail in torch_api.LIKE_FACTORIES:
         return head == "torch" and tail in torch_api.LIKE_FACTORIES
     if tail in _TAKES_SEVERAL:
-        return False
+        return tail == "einsum" and place not in (0, "equation")
     return tail in torch_api.TORCH_TENSOR or tail in torch_api.TORCH_TUPLE or tail in torch_api.TORCH_LIST
