@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from functools import partial
-from typing import TypeGuard
 
 from msgspec.structs import replace
 
@@ -12,13 +11,14 @@ from torchdevlint.flow.checks import contents
 from torchdevlint.flow.checks.argument_modules import holds_argument_modules
 from torchdevlint.flow.checks.element_moves import moves_elements
 from torchdevlint.flow.checks.foreign_layers import holds_foreign_layers
+from torchdevlint.flow.checks.registered_beside import assignments, is_registered, registers
 from torchdevlint.flow.checks.registering import only_assignment
 from torchdevlint.flow.events import AttributeRefused, Initialised, ItemAssigned
 from torchdevlint.flow.facts.modules import ModulesInContainer
 from torchdevlint.flow.kinds.held_modules import held_in, parts_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.constant_modules import is_constant
-from torchdevlint.flow.scope.assigned import assignments_by_path, targets_by_value, values_by_target
+from torchdevlint.flow.scope.assigned import targets_by_value, values_by_target
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.classes import ClassInfo
@@ -35,7 +35,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in
 
 
 class _Memory:
@@ -87,7 +87,7 @@ def _note_initialised(event: Initialised) -> None:
             kind = _kind(info, _place_of(info, attribute), value)
         place = _place_of(info, attribute)
         used = _first_read(info, attribute, event.method)
-        if used is None or _is_registered(info, attribute, place):
+        if used is None or is_registered(info, attribute, place, machine.others):
             continue
         if moves_elements(info, attribute, kind) and _holds_constants(value):
             continue
@@ -107,13 +107,13 @@ def _place_of(info: ClassInfo, attribute: str) -> ast.AST:
     first = info.assigned_at[attribute]
     if not _is_told_to_the_module(_assigned_at(info, first)):
         return first
-    others = (each.targets[0] for each in _assignments(info, attribute) if not _is_told_to_the_module(each.value))
+    others = (each.targets[0] for each in assignments(info, attribute) if not _is_told_to_the_module(each.value))
     return next(others, first)
 
 
 def _is_told_to_the_module(value: ast.expr | None) -> bool:
     """`nn.ModuleList` and the like, or a Parameter."""
-    return _registers(value) or (isinstance(value, ast.Call) and last_name(value.func) == "Parameter")
+    return registers(value) or (isinstance(value, ast.Call) and last_name(value.func) == "Parameter")
 
 
 def _where_assigned(info: ClassInfo, attribute: str, value: Value) -> Value:
@@ -246,56 +246,6 @@ def _gives_what_is_registered(info: ClassInfo, method: str) -> bool:
     return bool(calls) and len(kept) == len(calls)
 
 
-def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
-    """Whether what the attribute holds is given to a registering container or call as well, or hidden on purpose."""
-    if {"_apply", "to", "cuda", "parameters"} & set(info.all_methods) or _wraps_what_is_none(info, attribute):
-        return True
-    for each in info.mro:
-        for node in nodes_in(each.node, ast.Call):
-            callee = last_name(node.func)
-            if callee in torch_api.CONTAINER_MODULES and any(
-                _mentions(part, attribute, each, place) for part in node.args
-            ):
-                return True
-            if callee in _REGISTERS and not _leaves_empty(node) and (each is info or _is_run_for(info, each, node)):
-                return True
-    return False
-
-
-def _wraps_what_is_none(info: ClassInfo, attribute: str) -> bool:
-    """Whether a class takes a list or a Module: one assignment wraps an argument, and the other takes it as it came."""
-    values = [each.value for each in _assignments(info, attribute)]
-    wrapped = {dotted_path(each) for value in values if _registers(value) for each in value.args}
-    return any(isinstance(each, ast.Name) and each.id in wrapped for each in values)
-
-
-def _assignments(info: ClassInfo, attribute: str) -> list[Assignment]:
-    """All assignments to an attribute in the class and its bases."""
-    return [each for one in info.mro for each in assignments_by_path(one.node).get(f"self.{attribute}", ())]
-
-
-def _registers(value: ast.expr | None) -> TypeGuard[ast.Call]:
-    """Whether it makes `nn.ModuleList`, or another Module that registers what it holds."""
-    return isinstance(value, ast.Call) and last_name(value.func) in torch_api.CONTAINER_MODULES
-
-
-_REGISTERS = frozenset({"add_module", "register_module", "setattr", "register_parameter"})
-
-
-def _leaves_empty(node: ast.Call) -> bool:
-    """``self.register_parameter("bias", None)``, which says that there is none."""
-    return len(node.args) > 1 and isinstance(node.args[-1], ast.Constant) and node.args[-1].value is None
-
-
-def _is_run_for(info: ClassInfo, base: ClassInfo, node: ast.Call) -> bool:
-    """Whether a call in a base stands in what runs of itself, or in a method that the class itself calls."""
-    called = {each.func.attr for each in nodes_in(info.node, ast.Call) if isinstance(each.func, ast.Attribute)}
-    return any(
-        (name.startswith("__") or name in called) and node in nodes_in(method, ast.Call)
-        for name, method in base.methods.items()
-    )
-
-
 def _is_meant_there(info: ClassInfo, place: ast.AST) -> bool:
     value = _assigned_at(info, place)
     return value is not None and any(_is_meant(value, each) for each in info.mro)
@@ -329,16 +279,6 @@ def _lists_members(value: ast.expr, info: ClassInfo) -> bool:
     }
     return bool(parts) and all(
         isinstance(part, ast.Attribute) or (isinstance(part, ast.Name) and part.id in kept) for part in parts
-    )
-
-
-def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -> bool:
-    placed = (each.value for each in assignments_in(info.node) if each.targets[0] is place)
-    local = next(map(contents.source_of, placed), None)
-    return any(
-        (isinstance(each, ast.Attribute) and dotted_path(each) == f"self.{attribute}")
-        or (isinstance(each, ast.Name) and each.id == local)
-        for each in inside(node)
     )
 
 

@@ -239,6 +239,15 @@ def resolved(value: Value | None, others: OtherFiles | None) -> Value | None:
     return others.value(value) if others is not None and isinstance(value, Imported) else value
 
 
+def named(value: Value | None, node: ast.expr, others: OtherFiles | None) -> Value | None:
+    """What a chain of names means, of which `value` is the first: ``Stack``, ``layers.Stack`` of another file."""
+    for name in (dotted_path(node) or "").split(".")[1:]:
+        if others is None or not isinstance(value, Imported) or value.member:
+            return None
+        value = others.member(value.path, name, f"{value.name}.{name}")
+    return resolved(value, others)
+
+
 def owner_of(closure: Closure) -> OtherNames | None:
     """The other file whose code sees these names; None for code of the file that is analysed."""
     last = closure.scopes[-1] if closure.scopes else None
