@@ -18,7 +18,8 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, Device, Origin, literal
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Obj, Tensor, Unknown, Value
+from torchdevlint.flow.state.tensors import device_if_tensor
+from torchdevlint.flow.state.values import Obj, Tensor, Value
 from torchdevlint.flow.vouch.devices import remembered
 from torchdevlint.flow.vouch.elsewhere import devices_elsewhere, name_elsewhere, scope_of, stands_here
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -83,7 +84,7 @@ def by_call(frame: Frame, state: State, node: ast.expr) -> Given | None:
 
 def _is_of_input(value: Value) -> bool:
     """Whether it came with an argument, whose caller knows where it is."""
-    given = value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
+    given = device_if_tensor(value)
     return given is not None and given.origin in (Origin.ARGUMENT, Origin.MODEL)
 
 

@@ -17,7 +17,8 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Tensor, Unknown, Value
+from torchdevlint.flow.state.tensors import device_if_tensor
+from torchdevlint.flow.state.values import Tensor, Value
 
 _ON_THE_HOST = frozenset({"tolist", "item", "numpy", "cpu", "to", "cuda", "type_as"})
 """What is asked of a tensor that the host reads, or that is brought somewhere by hand."""
@@ -60,7 +61,7 @@ def _name_of(node: ast.expr) -> str:
 
 def _is_input(node: ast.expr, value: Value) -> bool:
     """Whether it comes with the arguments of `forward`."""
-    place = value.device if isinstance(value, Tensor) else value.given if isinstance(value, Unknown) else None
+    place = device_if_tensor(value)
     return place == MODEL and not _name_of(node)
 
 

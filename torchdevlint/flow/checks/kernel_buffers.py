@@ -20,6 +20,7 @@ from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import FunctionNode
+from torchdevlint.flow.state.tensors import device_if_tensor
 from torchdevlint.flow.state.values import Ref, Tensor, Unknown, Value
 from torchdevlint.source.nodes import assignments_in, inside, own_nodes_in
 
@@ -84,7 +85,7 @@ def _is_foreign(called: Value, node: ast.Call) -> bool:
 
 def _came_in(value: Value) -> bool:
     """Whether it is an argument as it came, or made of one."""
-    place = value.device if isinstance(value, Tensor) else value.given if isinstance(value, Unknown) else None
+    place = device_if_tensor(value)
     return place is not None and place.origin in (Origin.ARGUMENT, Origin.MODEL)
 
 

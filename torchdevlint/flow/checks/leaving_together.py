@@ -18,7 +18,8 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_
 from torchdevlint.flow.state.devices import DEFAULT, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import UNKNOWN, Choice, Map, Seq, Tensor, Unknown, Value
+from torchdevlint.flow.state.tensors import device_if_tensor
+from torchdevlint.flow.state.values import UNKNOWN, Choice, Map, Seq, Tensor, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import Assignment, assignments_in, inside
 
@@ -68,7 +69,7 @@ def _is_given(value: Value, is_argument: bool) -> bool:
     """Whether it is, or was made of, what came with an argument; of a plain argument nothing may be known."""
     if value == UNKNOWN:
         return is_argument
-    place = value.device if isinstance(value, Tensor) else value.given if isinstance(value, Unknown) else None
+    place = device_if_tensor(value)
     return place is not None and place.origin in _ANYWHERE
 
 

@@ -28,7 +28,7 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin,
 from torchdevlint.flow.state.joins import element_of, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import as_output, child_of
+from torchdevlint.flow.state.tensors import as_output, child_of, device_if_tensor
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     UNKNOWN,
@@ -41,7 +41,6 @@ from torchdevlint.flow.state.values import (
     Seq,
     Step,
     Tensor,
-    Unknown,
     Value,
 )
 from torchdevlint.flow.vouch.devices import remember
@@ -300,7 +299,7 @@ def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -
 
 def _is_there(value: Value, device: Device) -> bool:
     """Whether a value is a tensor there, or came from an input that is, or has to be for layers of the model."""
-    place = value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
+    place = device_if_tensor(value)
     if place == device or (isinstance(value, Tensor) and value.opaque):
         return True
     return device == MODEL and place is not None and place.origin is Origin.ARGUMENT

@@ -20,7 +20,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import given_tensor
+from torchdevlint.flow.state.tensors import device_if_tensor, given_tensor
 from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Func, Library, Obj, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -100,7 +100,7 @@ def follows_input(operands: Operands) -> Value:
 
     Which one of several accelerators that is, the module decides. Nor is it known of arguments which place they share.
     """
-    given = {value.device if isinstance(value, Tensor) else None for _, value in operands}
+    given = {device_if_tensor(value) for _, value in operands}
     of_arguments = next(iter(given)) if len(given) == 1 else None
     if of_arguments is not None and of_arguments.origin is Origin.ARGUMENT:
         return Unknown(given=of_arguments)

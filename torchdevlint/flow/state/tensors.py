@@ -125,6 +125,11 @@ def is_of_module(value: Tensor) -> bool:
     return own is not None and (value.device == TOP or (came and own.text == OF_A_MODEL_ELSEWHERE))
 
 
+def device_if_tensor(value: Value) -> Device | None:
+    """Where a tensor is, or what may be one; None for anything else, and where nothing is known."""
+    return value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
+
+
 def as_output(node: ast.AST, value: Value) -> Value:
     """What a loss compares with a target: a tensor where the code has put what it was made of."""
     place = value.given if isinstance(value, Unknown) else None
