@@ -18,6 +18,7 @@ from torchdevlint.flow.run.batch_beside import scatters
 from torchdevlint.flow.run.modules import may_move
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.chains import moved_in
 from torchdevlint.flow.scope.followed_devices import followed_in
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import (
@@ -145,7 +146,7 @@ def _asked(frame: Frame, path: str | None) -> ast.expr | None:
     if path is None or frame.depth or function is None or isinstance(function, ast.Lambda):
         return None
     asked = _asked_in(function).get(path)
-    return asked if asked is not None and path not in _brought(function) else None
+    return asked if asked is not None and path not in moved_in(function) else None
 
 
 @once_a_node
@@ -164,13 +165,6 @@ def _asked_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast
             if path is not None:
                 found[path] = each
     return found
-
-
-@once_a_node
-def _brought(scope: ast.AST) -> frozenset[str]:
-    """What a function moves itself: ``model.cpu()``, ``model = model.to(device)``."""
-    calls = (each.func for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute))
-    return frozenset(dotted_path(each.value) or "" for each in calls if each.attr in torch_api.PLACING_METHODS)
 
 
 def _unread(function: ast.FunctionDef, asked: ast.expr) -> str:

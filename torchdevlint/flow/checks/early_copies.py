@@ -14,6 +14,7 @@ from torchdevlint.flow.checks.left_in_place import is_to_accelerator
 from torchdevlint.flow.checks.own_tensors import speaks_of_places
 from torchdevlint.flow.events import Mixed, Placed
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.chains import module_in
 from torchdevlint.flow.scope.copied_parameters import copies_in, meeting_in
 from torchdevlint.flow.scope.kept_whole import names_device
 from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
@@ -81,7 +82,9 @@ def _is_made(frame: Frame, scope: Scope, path: str, move: ast.Call) -> bool:
         return False
     moves = (each for each in nodes_in(scope, ast.Call) if each is not move and each.lineno < move.lineno)
     return not any(
-        isinstance(each.func, ast.Attribute) and each.func.attr in _MOVES and dotted_path(each.func.value) == path
+        isinstance(each.func, ast.Attribute)
+        and each.func.attr in _MOVES
+        and dotted_path(module_in(each.func.value)) == path
         for each in moves
     )
 

@@ -19,15 +19,14 @@ from torchdevlint.flow.run.batch_beside import scatters
 from torchdevlint.flow.run.modules import may_move
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.chains import moved_in
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, mentions_device, places_in
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import LOADER, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Value
-from torchdevlint.source.nodes import nodes_in, once_a_node
-
-_MOVES = frozenset({"to", "cpu", "cuda"})
+from torchdevlint.source.nodes import nodes_in
 
 
 def _note_layer(event: LayerCalled) -> None:
@@ -56,7 +55,7 @@ def _moved_for_it(frame: Frame, node: ast.Call) -> ast.Call | None:
         return None
     if owner is None:
         unread = {each for each in argument_names(function) if mentions_device(each)} - set(bindings_in(function))
-        if path not in argument_names(function) or not unread or path in _brought(function):
+        if path not in argument_names(function) or not unread or path in moved_in(function):
             return None
         others = (
             each for each in frame.machine.tree.body if isinstance(each, ast.FunctionDef) and each is not function
@@ -65,7 +64,7 @@ def _moved_for_it(frame: Frame, node: ast.Call) -> ast.Call | None:
         return next((each for each in moves if dotted_path(places_in(each)[0]) in unread), None)
     if owner.is_module or not path.startswith("self.") or path.count(".") > 1 or function.name == "__init__":
         return None
-    if path in _brought(owner.node):
+    if path in moved_in(owner.node):
         return None
     methods = (each for each in owner.node.body if isinstance(each, ast.FunctionDef))
     moves = (each for method in methods for each in _moved_inputs(method, path))
@@ -118,13 +117,6 @@ def _is_move(node: ast.expr) -> TypeGuard[ast.Call]:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "to":
         return False
     return any(mentions_device(last_name(each)) for each in places_in(node)[:1])
-
-
-@once_a_node
-def _brought(scope: ast.AST) -> frozenset[str]:
-    """What a class or function moves itself: ``self.model.cpu()``, ``model = model.to(device)``."""
-    calls = (each.func for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute))
-    return frozenset(dotted_path(each.value) or "" for each in calls if each.attr in _MOVES)
 
 
 EVENTS = {LayerCalled: _note_layer}

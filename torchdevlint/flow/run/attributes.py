@@ -19,6 +19,7 @@ from torchdevlint.flow.run.objects import attribute_of_library, attribute_of_obj
 from torchdevlint.flow.run.prepared import accelerator_of
 from torchdevlint.flow.run.saved_for_backward import saved_by_forward
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.chains import module_in
 from torchdevlint.flow.scope.decorators import is_property
 from torchdevlint.flow.scope.filled_attributes import filled_on_host
 from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, mentions_device
@@ -278,7 +279,7 @@ def _is_moved_again(frame: Frame, path: str | None, placed: ast.AST) -> bool:
     calls = nodes_in(frame.function, ast.Call) if frame.function is not None else ()
     moves = (each for each in calls if isinstance(each.func, ast.Attribute) and each is not placed)
     return any(
-        each.func.attr in torch_api.MOVE_METHODS and dotted_path(each.func.value) == path  # type: ignore[attr-defined]
+        each.func.attr in torch_api.MOVE_METHODS and dotted_path(module_in(each.func.value)) == path  # type: ignore[attr-defined]
         for each in moves
     )
 

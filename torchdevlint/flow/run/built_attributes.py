@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.chains import moved_in
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
@@ -56,8 +56,7 @@ def keep_moved(frame: Frame, state: State, node: ast.expr, moved: Value) -> None
         return
     others = (method for one in owner.mro for method in one.methods.values() if method is not function)
     path = f"self.{node.attr}"
-    moves = any(not asked_in(method).get(path, set()).isdisjoint(torch_api.MOVE_METHODS) for method in others)
-    if not moves and len(writers_of(owner, node.attr)) == 1:
+    if not any(path in moved_in(method) for method in others) and len(writers_of(owner, node.attr)) == 1:
         owner.attributes[node.attr] = moved
 
 

@@ -19,6 +19,7 @@ from torchdevlint.flow.run.modules import call_module, where_made
 from torchdevlint.flow.run.moves import as_moved, method_device, to_device
 from torchdevlint.flow.run.objects import registered, relocate, write_attribute
 from torchdevlint.flow.scope.brought_back import is_brought_back
+from torchdevlint.flow.scope.chains import module_in
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
@@ -142,14 +143,15 @@ def _loss(frame: Frame, node: ast.Call, device: Device) -> Value:
 def _move_module(
     frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library, arguments: Arguments
 ) -> Value:
-    """A module moves in place, so the name that it was moved by holds the moved one afterwards."""
+    """A module moves in place, so the name that it was moved by holds the moved one: ``net.eval().cuda()``."""
     device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
     frame.machine.emit(Escaped(frame, [target]))
     without_parameters = isinstance(target, Library) and target.device is None and bool(target.name)
     if device is None or without_parameters or holds_nothing(frame, target):
         return target
     frame.machine.emit(Placed(frame, state, node, device))
-    path = dotted_path(callee.value)
+    held_by = module_in(callee.value)
+    path = dotted_path(held_by)
     of_model = target.device == MODEL
     if of_model and not (device == CPU and path is not None and path.startswith("self.")):
         return target
@@ -161,7 +163,7 @@ def _move_module(
         else:
             state.bind(path, moved)
             if not of_model:
-                keep_moved(frame, state, callee.value, moved)
+                keep_moved(frame, state, held_by, moved)
     return moved
 
 

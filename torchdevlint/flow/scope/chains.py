@@ -9,6 +9,8 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _GIVES_ITSELF = torch_api.MODULE_MODES | torch_api.MODULE_DTYPES
+_OF_MODULE = _GIVES_ITSELF | torch_api.MOVE_METHODS | {"apply", "share_memory"}
+"""All methods by which a Module changes, and gives itself."""
 
 
 @once_a_node
@@ -32,3 +34,18 @@ def unchained(receiver: ast.expr) -> tuple[ast.expr, bool]:
         of_module = of_module or node.func.attr in torch_api.MODULE_ONLY_ATTRIBUTES
         node = node.func.value
     return (node, True) if of_module and dotted_path(node) is not None else (receiver, False)
+
+
+def module_in(node: ast.expr) -> ast.expr:
+    """`net` in ``net.eval()`` and ``net.float().cpu()``: the Module that a chain of such methods gives."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_MODULE:
+        node = node.func.value
+    return node
+
+
+@once_a_node
+def moved_in(scope: ast.AST) -> frozenset[str]:
+    """The paths of what a scope moves in place, if it is a Module: ``net.cpu()``, ``self.net.eval().to(device)``."""
+    calls = (each.func for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute))
+    moved = (dotted_path(module_in(each.value)) for each in calls if each.attr in torch_api.MOVE_METHODS)
+    return frozenset(each for each in moved if each is not None)
