@@ -9,6 +9,7 @@ from torchdevlint.flow.facts.tensors import (
     ANOTHER_RETURN,
     ASSERTED,
     FIRST_STATE,
+    GRADIENT,
     KEPT,
     MARKER,
     RESULT,
@@ -22,7 +23,14 @@ from torchdevlint.model import Applicability, Edit, Fix, Note, Report
 from torchdevlint.rules.edits import argument_added, argument_replaced, call_added, keywords
 from torchdevlint.rules.wording import code, with_argument
 
-_GRADIENTS = ("`.backward()`", "`torch.autograd.backward()`", "`torch.autograd.grad()`")
+_BACKWARD = ("`.backward()`", "`torch.autograd.backward()`", "`torch.autograd.grad()`")
+_REFUSALS = {
+    **dict.fromkeys(_BACKWARD, "RuntimeError: invalid gradient at index 0 - expected device cuda:0 but got cpu"),
+    GRADIENT: "RuntimeError: attempting to assign a gradient with device type 'cpu' to a tensor with device type "
+    "'cuda'. Please ensure that the gradient and the tensor are on the same device",
+    ASSERTED: "AssertionError: The values for attribute 'device' do not match: cuda:0 != cpu.",
+}
+"""What operations raise that have words of their own for it."""
 _RECURRENT = ("GRU`", "LSTM`", "RNN`", "GRUCell`", "LSTMCell`", "RNNCell`")
 _OF_THE_CPU = frozenset({"generator", "pin_memory", "**"})
 """Arguments of factories that may not go with another device."""
@@ -234,10 +242,8 @@ def symptom(fact: MixedDevices) -> str:
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
     if fact.operation in _COMPRESSED:
         return f"RuntimeError: Values and {_COMPRESSED[fact.operation]} need to be on the same device."
-    if fact.operation in _GRADIENTS:
-        return "RuntimeError: invalid gradient at index 0 - expected device cuda:0 but got cpu"
-    if fact.operation == ASSERTED:
-        return "AssertionError: The values for attribute 'device' do not match: cuda:0 != cpu."
+    if fact.operation in _REFUSALS:
+        return _REFUSALS[fact.operation]
     if fact.operation.endswith(_RECURRENT):
         return (
             "RuntimeError: Input and hidden tensors are not at the same device, "

@@ -16,6 +16,10 @@ Two tensors with dimensions have to be on one device for almost every operation.
 
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
 
+or, for a gradient that is assigned (`x.grad = torch.zeros(x.shape)`), be it without dimensions,
+
+    RuntimeError: attempting to assign a gradient with device type 'cpu' to a tensor with device type 'cuda'
+
 ## Example
 ```python
 weights = torch.ones(4, device="cuda")

@@ -33,7 +33,7 @@ SYMPTOMS: tuple[Symptom, ...] = (
         "elsewhere.",
         "look for the operation of the forward pass that mixes devices, often a custom `autograd.Function` or a "
         "0-dim tensor",
-        ("TDL014", "TDL003", "TDL101"),
+        ("TDL014", "TDL003", "TDL101", "TDL004"),
         (
             Wording(
                 rf"invalid gradient at index (?P<position>\d+) - expected device (?P<other>{_DEVICE}) but got "

@@ -11,7 +11,7 @@ import ast
 from torchdevlint.flow.events import AttributeAssigned, Mixed
 from torchdevlint.flow.kinds.sizes import sizes_asked
 from torchdevlint.flow.scope.names import argument_names, dotted_path
-from torchdevlint.flow.state.devices import DEFAULT, MODEL, Device, Origin
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, Device, Origin, Relation, relation
 from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import is_told_device
@@ -31,6 +31,8 @@ def _note_assigned(event: AttributeAssigned) -> None:
         return
     if value.ndim == 0 or not _is_part(target, event.receiver) or _is_early(frame, path):
         return
+    if target.attr == "grad" and _is_elsewhere(event.receiver):  # which the assignment itself says
+        return
     owner = path.removesuffix(".data").removesuffix(".grad")
     if not all(_is_sized_after(site, owner) for site in value.creations):
         return
@@ -40,6 +42,10 @@ def _note_assigned(event: AttributeAssigned) -> None:
     held = target.value if target.attr in _OF_TENSORS else target
     other = Tensor(device, AT_LEAST_1, (), (Step(f"`{owner}` is where its layer is", held),))
     frame.machine.emit(Mixed(frame, event.state, target, "the layer that holds it", (target, value), (held, other)))
+
+
+def _is_elsewhere(tensor: Value) -> bool:
+    return isinstance(tensor, Tensor) and relation(tensor.device, DEFAULT) is Relation.DIFFER
 
 
 def _is_part(target: ast.Attribute, receiver: Value) -> bool:

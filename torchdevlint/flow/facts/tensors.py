@@ -18,6 +18,8 @@ one or the other; it returns both, in one tuple or dict; an object keeps both, o
 the other one is."""
 ASSERTED = "`torch.testing.assert_close()`"
 """The operation that an assertion of a test is."""
+GRADIENT = "`.grad`"
+"""The assignment of a gradient to its tensor."""
 
 
 class MixedDevices(Fact, frozen=True):

@@ -11,7 +11,7 @@ from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, ItemAs
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.held_modules import held_in
 from torchdevlint.flow.kinds.tensor_uses import is_taken_by_torch
-from torchdevlint.flow.run import appended
+from torchdevlint.flow.run import appended, gradients
 from torchdevlint.flow.run.built_attributes import keep_wrapped
 from torchdevlint.flow.run.built_of_own import refills
 from torchdevlint.flow.run.objects import keep, registered, relocate, write_attribute
@@ -52,7 +52,7 @@ def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_nod
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(frame, target, value, state, value_node)
     elif isinstance(target, ast.Attribute):
-        _assign_attribute(frame, target, value, state)
+        _assign_attribute(frame, target, value, state, value_node)
     elif isinstance(target, ast.Subscript):
         _assign_item(frame, target, value, state, value_node)
     elif isinstance(target, ast.Starred):
@@ -120,18 +120,24 @@ def part_of(value: Value, place: int, count: int) -> Value:
     return value if isinstance(value, Unknown) else UNKNOWN
 
 
-def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: State) -> None:
+def _assign_attribute(
+    frame: Frame, target: ast.Attribute, value: Value, state: State, value_node: ast.expr | None
+) -> None:
     receiver = frame.evaluate(target.value, state)
     frame.machine.emit(AttributeAssigned(frame, state, target, receiver, value))
+    if target.attr == "grad" and gradients.is_gradient(receiver, value):
+        gradients.assign(frame, state, target, receiver, value, value_node)
+        loaders.forget_if_written(target.value, value, state)
+        return
     if isinstance(receiver, Cls):
         receiver.info.attributes[target.attr] = value
         return
-    if isinstance(receiver, Tensor) and target.attr in ("data", "grad"):
+    if isinstance(receiver, Tensor) and target.attr == "data":
         path = dotted_path(target.value)
         plain = isinstance(target.value, ast.Name) and not receiver.parameter
-        if target.attr == "data" and path is not None and plain and isinstance(value, Tensor):
+        if path is not None and plain and isinstance(value, Tensor):
             state.bind(path, value)
-        elif target.attr == "data" and path is not None and path.rpartition(".")[0] == "self" and _is_fresh(value):
+        elif path is not None and path.rpartition(".")[0] == "self" and _is_fresh(value):
             state.bind(path, replace(value, parameter=receiver.parameter))
         else:
             loaders.forget_if_written(target.value, value, state)

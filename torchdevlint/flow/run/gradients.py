@@ -1,15 +1,18 @@
-"""Functions of `torch.autograd` that take gradients from outside: each is where the output is that it belongs to."""
+"""Gradients that come from outside: each has to be where the tensor is that it belongs to."""
 
 from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.facts.tensors import GRADIENT
 from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.tensor_methods import surely_tensor, tensor_operands
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import NONE, UNKNOWN, Seq, Tensor, Value
+from torchdevlint.flow.state.values import NONE, UNKNOWN, Seq, Tensor, Unknown, Value
 
 
 def grad(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -25,6 +28,24 @@ def backward(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
     """``torch.autograd.backward(tensors, grad_tensors)``."""
     _check(frame, state, node, "`torch.autograd.backward()`", arguments, (0, "tensors"), (1, "grad_tensors"))
     return NONE
+
+
+def is_gradient(tensor: Value, value: Value) -> bool:
+    """Whether ``tensor.grad = value`` gives a tensor its gradient: it is one, or may be one and gets one."""
+    given, own = ([each for _, each in alternatives(one)] for one in (value, tensor))
+    if not all(isinstance(each, (Tensor, Unknown)) or each == NONE for each in own):
+        return False
+    return any(isinstance(each, Tensor) for each in (*own, *given))
+
+
+def assign(
+    frame: Frame, state: State, target: ast.Attribute, tensor: Value, value: Value, value_node: ast.expr | None
+) -> None:
+    """``tensor.grad = value`` raises where both are not in one place, so ``tensor.grad`` is where `tensor` is."""
+    combine(frame, state, target, GRADIENT, [(target.value, tensor), (value_node or target, value)], strict=True)
+    path = dotted_path(target)
+    if path is not None:
+        state.paths.pop(path, None)
 
 
 def _check(
