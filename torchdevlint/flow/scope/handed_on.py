@@ -31,7 +31,8 @@ def hands_all_on(decorator: ast.AST) -> bool:
 
     As in ``def wrapper(*args, **kwargs): return function(*args, **kwargs)``.
     """
-    inner = [each for each in getattr(decorator, "body", ()) if isinstance(each, ast.FunctionDef)]
+    body = decorator.body if isinstance(decorator, ast.FunctionDef) else ()
+    inner = [each for each in body if isinstance(each, ast.FunctionDef)]
     if not isinstance(decorator, ast.FunctionDef) or len(inner) != 1 or len(argument_names(decorator)) != 1:
         return False
     returned = [each.value for each in own_nodes_in(decorator, ast.Return)]

@@ -275,10 +275,11 @@ def _grown(one: Seq, other: Seq) -> tuple[Value, ...]:
 
 
 def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
-    """One tensor for both; of two that are made here, one for the other, each has the dimensions that either shows."""
+    """One tensor for both, but where one that is made here has dimensions, and of another one that is not known."""
+    if None in (one.ndim, other.ndim) and (one.ndim or other.ndim) and one.creations and other.creations:
+        return None
     ndim = one.ndim if one.ndim == other.ndim else None
-    alike = None in (one.ndim, other.ndim) and one.creations and other.creations
-    if ndim is None and ((one.ndim or other.ndim) if alike else (one.ndim and other.ndim)):
+    if ndim is None and one.ndim and other.ndim:
         ndim = AT_LEAST_1
     if one.device == other.device:
         both = both_creations(one, other)
