@@ -79,3 +79,30 @@ def test_what_was_put_aside(tmp_path: Path, folder: str, importing: str, is_foun
     (root / folder / "nets.py").write_text("import torch\n\ndef half(x:\n    return x / 2\n")
     tree.forget()
     assert found(root) == (["nets.py:TDL901"] if is_found else [])
+
+
+CELLS = """import os
+import torch
+
+!pip install -q torch-scatter
+%matplotlib inline
+files = !ls data
+
+print(torch.ones(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"segment": CELLS}, []),
+        ({"segment": "%%writefile net.py\n" + CELLS}, []),
+        ({"segment": CELLS, "main": "import segment\n"}, ["segment.py:TDL901"]),
+        ({"segment": CELLS + "print((\n"}, ["segment.py:TDL901"]),
+        ({"segment": "import torch\nprint(torch.ones(3\n"}, ["segment.py:TDL901"]),
+    ],
+)
+def test_cells_of_a_notebook_that_were_saved_as_a_module(
+    tmp_path: Path, files: dict[str, str], expected: list[str]
+) -> None:
+    assert found(application(tmp_path, **files)) == expected

@@ -15,11 +15,14 @@ from torchdevlint.project.put_aside import is_put_aside
 from torchdevlint.project.releases import torch_of
 from torchdevlint.project.tree import from_root, importers, saying
 from torchdevlint.project.uses import Project, around
+from torchdevlint.source.magics import translate
 from torchdevlint.source.python import module_of
 from torchdevlint.source.python_2 import is_for_python_2
+from torchdevlint.source.text import UndecodableError, decode
 
 _LEFT_BY_TOOLS = ("tempCodeRunnerFile.py",)
 """What "Code Runner" of an editor leaves of a selection that it ran."""
+_MAGIC = regex(rb"(?m)^[ \t]*[!%]")
 _ASYNC = regex(rb"\basync(?=\s*=[^=])")
 _FIRST_FOR_3_7 = (0, 4, 1)
 _FEWEST_OTHERS = 4
@@ -29,12 +32,15 @@ _FEWEST_OTHERS = 4
 def is_aside(filename: str, data: bytes) -> bool:
     """Whether a file that cannot be parsed hurts no use of torch: nothing of its project imports it.
 
-    So it is with what was put aside, whatever it holds.
+    So it is with what was put aside, whatever it holds, and with the cells of a notebook that were saved as a module:
+    who runs them pastes them into one.
     """
     path = os.path.abspath(filename)
     if os.path.basename(path) in _LEFT_BY_TOOLS:
         return True
     if os.path.isfile(path) and is_put_aside(from_root(path)) and importers(path) == ():
+        return True
+    if path.endswith(".py") and os.path.isfile(path) and _is_of_cells(data) and importers(path) == ():
         return True
     if b"torch" in data or not path.endswith(".py") or not os.path.isfile(path):
         return False
@@ -42,6 +48,17 @@ def is_aside(filename: str, data: bytes) -> bool:
         return False
     project = around(filename, HELD.library)
     return project is not None and _is_there_as_a_whole(project)
+
+
+def _is_of_cells(data: bytes) -> bool:
+    """Whether Python would read a file but for what IPython adds to it: ``!pip install``, ``%matplotlib``."""
+    if not _MAGIC.search(data):
+        return False
+    try:
+        module_of("\n".join(translate(decode(data).splitlines()).rows))
+    except (UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def is_read_when_imported(filename: str, data: bytes) -> bool:

@@ -16,7 +16,8 @@ from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.source.nodes import assignment_of, nodes_in
 from torchdevlint.source.notebook import NOTEBOOK, content_of
 from torchdevlint.source.text import Source, UndecodableError
-from torchdevlint.syntax.parse import ParseError, parse
+from torchdevlint.syntax.document import parsed
+from torchdevlint.syntax.errors import ParseError
 
 MOST_BYTES = 12_000_000
 """How much source text is held as trees at once in one process; a tree takes twenty to fifty times as much.
@@ -212,7 +213,8 @@ def _names(target: ast.expr) -> Iterator[str]:
 class Library:
     """The parsed files of one process, the least recently used of which are given up for others.
 
-    A file that cannot be read or parsed is None. Whether a file has changed is told by its time and size.
+    A file that cannot be read or parsed is None; of a notebook, such cells are left out. Whether a file has changed is
+    told by its time and size.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -291,8 +293,9 @@ HELD = _Held()
 def _read(path: str) -> ModuleFile | None:
     try:
         data = content(path)
-        text = content_of(data, path).text
-        tree = parse(text)
+        document = parsed(content_of(data, path))
     except (OSError, UndecodableError, ParseError, RecursionError, MemoryError):
         return None
-    return ModuleFile(path, Source(text, tree), tree, digest_of(data))
+    if document.tree is None:
+        return None
+    return ModuleFile(path, Source(document.content.text, document.tree), document.tree, digest_of(data))

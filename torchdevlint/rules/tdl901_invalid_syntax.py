@@ -28,14 +28,16 @@ A file for Python 2, by a first error such as that of a `print` statement, or if
 reported where TDL901 is selected (`extend-select = ["TDL901"]`), since nobody runs it with a Python of today. So is one
 whose only error is the name `async`, as in `x.cuda(async=True)`, if the project asks for a torch that no Python since
 3.7 has had, such as 0.3.1. So is a file without a word of torch that nothing imports, in a project of several files
-with a README: no check for devices is missed. So is a module that holds other bytes than UTF-8 in its comments alone:
+with a README: no check for devices is missed. So is one with `!pip install` that would be read in a notebook, and that
+nothing imports: its cells are pasted into one. So is a module that holds other bytes than UTF-8 in its comments alone:
 Python reads it where it is imported, and refuses it as a program; nothing in it is checked. What macOS puts beside a
 file (`._name.py`) is no Python and left alone.
 
 ## What it cannot see
 It reports the first error of a file only, and of each cell of a notebook. Broken cells of a notebook that has nothing
 to do with torch are left alone, since its other cells run without them; so are cells that end in the error of a name
-with a dot behind it (`frame.`), as when somebody looked up what an object has; so are cells that were never run, by
+with a dot behind it (`frame.`), as when somebody looked up what an object has, or with `for x in xs:`; so are cells
+that were never run, by
 their missing `execution_count`, in a notebook of which other cells were, and cells below which the `SyntaxError` of
 their last run is saved: their author has seen it. So is an empty file that is to be a notebook, or a pointer of Git
 LFS. Errors that Python finds after parsing, such as a `return` outside of a function, are not looked for. A file that

@@ -7,8 +7,8 @@ import ast
 from msgspec import Struct
 
 from torchdevlint.patterns import regex
-from torchdevlint.source.notebook import Content, Notebook
-from torchdevlint.syntax.errors import InvalidSyntaxError
+from torchdevlint.source.notebook import Cell, Content, Notebook
+from torchdevlint.syntax.errors import InvalidSyntaxError, ParseError
 from torchdevlint.syntax.parse import parse
 
 _HALF_TYPED = regex(r"\s*[^\W\d][\w.]*\.\s*")
@@ -18,8 +18,8 @@ class Document(Struct, frozen=True):
     """A file that was parsed: its tree, None if there is none, and why all or some of it could not be.
 
     What cannot be parsed of a cell that was never run is a note, or an attempt that was left, and no error. So is a
-    name with a dot behind it, as when somebody looked up what an object has. An error that is saved below its cell was
-    seen by the author.
+    name with a dot behind it, as when somebody looked up what an object has, or a cell that ends with ``for x in xs:``.
+    An error that is saved below its cell was seen by the author.
     """
 
     content: Content
@@ -42,8 +42,21 @@ def parsed(content: Content) -> Document:
         run = {cell.number for cell in rest.cells if not (cell.never_run or cell.refused)}
         lines = content.text.split("\n")
         typed = {number for number, each in errors.items() if _HALF_TYPED.fullmatch(lines[each.row - 1])}
+        typed.update(cell.number for cell in content.notebook.cells if cell.number in errors and _is_begun(cell))
         shown = tuple(each for number, each in errors.items() if number in run - typed)
         return Document(Content(rest.text, rest), parse(rest.text), shown)
+
+
+def _is_begun(cell: Cell) -> bool:
+    """Whether nothing is wrong with a cell but that it ends where a block begins."""
+    text = cell.text.rstrip()
+    if not text.endswith(":"):
+        return False
+    try:
+        parse(f"{text} pass\n")
+    except ParseError:
+        return False
+    return True
 
 
 def _broken_cells(notebook: Notebook) -> dict[int, InvalidSyntaxError]:

@@ -254,10 +254,14 @@ def _moves_in_place(frame: Frame, state: State, node: ast.AST) -> bool:
 
 
 def asks_only_the_machine(frame: Frame, node: ast.AST) -> bool:
-    """Whether the tests around a move ask whether there is a GPU, which does not say where the arguments are."""
-    if frame.function is None:
+    """Whether the tests around a move ask whether there is a GPU, which does not say where the arguments are.
+
+    The function around it counts, whichever reads what was moved.
+    """
+    scope = scope_of(frame, node)
+    if isinstance(scope, ast.Module):
         return False
-    around = [each for each in nodes_in(frame.function, ast.If) if _is_within(node, each.body)]
+    around = [each for each in nodes_in(scope, ast.If) if _is_within(node, each.body)]
     return bool(around) and all(not each.orelse and asks_for_cuda(each.test) for each in around)
 
 

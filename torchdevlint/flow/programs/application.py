@@ -31,6 +31,7 @@ from torchdevlint.flow.programs.own_trainers import without_own_trainers
 from torchdevlint.flow.programs.read_by_host import are_read_by_host
 from torchdevlint.flow.programs.unplaced_loads import saving_with_devices
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
+from torchdevlint.flow.scope.cuda_literals import is_of_own_weight
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
 from torchdevlint.flow.scope.meeting import (
     LAUNCHING,
@@ -98,7 +99,9 @@ class Application:
             return True
         if fact.kind == "question":
             return self.choice.is_current_gpu
-        return self.choice.takes_current_gpu if fact.asks else self._needs_current_gpu
+        if fact.asks:
+            return self.choice.takes_current_gpu and not is_of_own_weight(fact.given)
+        return self._needs_current_gpu
 
     @cached_property
     def _needs_current_gpu(self) -> bool:

@@ -46,7 +46,7 @@ from torchdevlint.flow.programs.saved_on_cpu import is_saved_on_cpu
 from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.asserted import asserts_cuda
-from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.cuda_literals import Scope, is_of_own_weight
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
@@ -146,6 +146,8 @@ class Home:
         asked = fact.kind == "question" and self._application.leading.is_current_gpu
         if asked or is_on_its_gpu(self._tree, fact) or is_built_on_cuda(self._tree, self._project, fact.at.row):
             return True
+        if fact.asks and is_of_own_weight(fact.given) and self._application.choice.takes_current_gpu:
+            return self._on_accelerators.move_what_holds(fact.at.row)
         return self._machines.are_on_current_gpu(fact) or self._machines.need_cuda(fact.at)
 
     def _number_hurts_nobody(self, fact: DeviceNumber) -> bool:

@@ -23,7 +23,13 @@ from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.needed_by_callers import is_needed_by_callers
 from torchdevlint.flow.programs.needing_cuda import NeedingCuda
 from torchdevlint.flow.programs.ways import Ways
-from torchdevlint.flow.scope.cuda_literals import is_of_object, is_of_tensor, names_cuda_alone, sets_current_gpu
+from torchdevlint.flow.scope.cuda_literals import (
+    is_of_object,
+    is_of_own_weight,
+    is_of_tensor,
+    names_cuda_alone,
+    sets_current_gpu,
+)
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -99,7 +105,8 @@ class Machines:
         place, names, programs, files = self._leading_to(fact.at)
         if not programs:
             return False
-        if fact.asks and is_of_object(fact.given) and self._application.choice.is_current_gpu:
+        is_known = is_of_object(fact.given) and not is_of_own_weight(fact.given)
+        if fact.asks and is_known and self._application.choice.is_current_gpu:
             by_option = gpu_choice(each.source.text for each in files).by_option
             if not by_option:
                 return True

@@ -12,6 +12,7 @@ from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.flow.facts.modules import LossNotMoved
 from torchdevlint.flow.facts.tensors import BatchNotMoved, MixedDevices, ReadOnHost
 from torchdevlint.flow.programs.application import Application
+from torchdevlint.flow.programs.definitions import Object
 from torchdevlint.flow.programs.placed_values import PlacedValues
 from torchdevlint.flow.programs.places import expression_of, first_holding
 from torchdevlint.flow.programs.running import Running
@@ -49,17 +50,37 @@ class OnAccelerators:
         coming = [] if programs is None else programs.seen_at(fact.at.row)
         return any(self._is_placed(each, _placed(fact), unknown=False) for each in coming)
 
+    def move_what_holds(self, line: int) -> bool:
+        """Whether each program that comes to a line may move objects of the class around it, as far as is known."""
+        programs = self._application.programs
+        coming = None if programs is None else programs.coming_to(line)
+        return coming is None or all(self._moves_what_holds(each, line) for each in coming)
+
+    def _moves_what_holds(self, program: Running, line: int) -> bool:
+        assert self._project is not None
+        file = program.file(self._project.path)
+        owner = None if file is None else scope_of(file, self._project, line).owner
+        values = self._values(program)
+        if file is None or owner is None or values is None:
+            return True
+        return values.moves(Object((file.path, owner.lineno)))
+
+    def _values(self, program: Running) -> PlacedValues | None:
+        """Where the values of a program go; None where it is too large to be followed."""
+        if len(program.scopes) > MOST_CODE:
+            return None
+        if id(program) not in self._placed:
+            self._placed[id(program)] = PlacedValues(program)
+        values = self._placed[id(program)]
+        return values if values.is_complete else None
+
     def _is_placed(self, program: Running, operand: Operand, *, unknown: bool = True) -> bool:
         """Whether an operand may be on an accelerator in a program; `unknown` where that is not asked."""
         assert self._project is not None
         file = program.file(self._project.path)
         node = None if file is None else expression_of(file.tree, operand.span)
-        if file is None or node is None or len(program.scopes) > MOST_CODE:
-            return unknown
-        if id(program) not in self._placed:
-            self._placed[id(program)] = PlacedValues(program)
-        values = self._placed[id(program)]
-        if not values.is_complete:
+        values = None if file is None or node is None else self._values(program)
+        if file is None or node is None or values is None:
             return unknown
         return values.may_be_placed(scope_of(file, self._project, operand.span.row), node)
 

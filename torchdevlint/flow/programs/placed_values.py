@@ -64,6 +64,10 @@ class PlacedValues:
         """Whether what an expression gives may be on an accelerator."""
         return PLACED in self.tokens(scope, node)
 
+    def moves(self, made: Object) -> bool:
+        """Whether an object of the class is moved somewhere."""
+        return self._is_moved([made])
+
     def kept(self, name: str) -> set[Token]:
         """What objects may keep as an attribute of a name."""
         return self._held.get(("", 0, name))

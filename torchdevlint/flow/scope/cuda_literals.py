@@ -159,6 +159,12 @@ def is_of_object(place: str) -> bool:
     return is_of_tensor(place) or (last == "device" and is_owned)
 
 
+def is_of_own_weight(place: str) -> bool:
+    """Whether a place is that of a weight of the object itself: ``self.conv.weight.device``."""
+    owner, _, last = place.rpartition(".")
+    return last == "device" and place.startswith("self.") and owner.rpartition(".")[2] in _WEIGHTS
+
+
 def is_cuda(scope: Text, node: ast.expr) -> bool:
     """Whether an expression surely names CUDA: a text, a device made of one, a name that holds nothing else.
 
