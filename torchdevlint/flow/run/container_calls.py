@@ -6,10 +6,11 @@ import ast
 from typing import Any
 
 from torchdevlint.flow.run import appended
+from torchdevlint.flow.scope.emptied_lists import is_emptied_beside
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.joins import element_of, join, sequence
+from torchdevlint.flow.state.joins import element_of, join, sequence, settle
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
@@ -57,12 +58,9 @@ def container_method(
         value = element_of(added) if name == "extend" else added
         if name == "append":
             appended.note(frame, state, callee.value, value)
-        grown = (
-            _append(receiver, value)
-            if name == "append"
-            else Seq(None, value if receiver.items == () else join(receiver.element, value))
-        )
-        _keep(state, callee.value, grown)
+            _keep(state, callee.value, _appended(frame, state, callee, receiver, value))
+        else:
+            _keep(state, callee.value, Seq(None, value if receiver.items == () else join(receiver.element, value)))
         return UNKNOWN
     if name in ("pop", "popleft"):
         return receiver.element
@@ -71,7 +69,7 @@ def container_method(
     return receiver if name in ("copy", "__reversed__") else UNKNOWN
 
 
-def _keep(state: State, node: ast.expr, grown: Seq) -> None:
+def _keep(state: State, node: ast.expr, grown: Seq | Choice) -> None:
     """What a list holds after it has grown, under its name, or as every element of a dict: ``d[key].append(x)``."""
     path = dotted_path(node)
     if path is not None:
@@ -102,6 +100,27 @@ def _grow_map(state: State, callee: ast.Attribute, receiver: Map, arguments: Arg
     if path is not None:
         state.bind(path, grown)
     return found
+
+
+def _appended(frame: Frame, state: State, callee: ast.Attribute, receiver: Seq, value: Value) -> Seq | Choice:
+    """The list after ``x.append(value)``; an alternative that was made where the list was emptied begins a new one."""
+    value, path = settle(value, state.conditions), dotted_path(callee.value)
+    scope = frame.function or frame.machine.tree
+    if not isinstance(value, Choice) or path is None or receiver.items == ():
+        return _append(receiver, value)
+    anew = [
+        (conditions, each)
+        for conditions, each in value.alternatives
+        if isinstance(each, Tensor)
+        and each.creations
+        and all(is_emptied_beside(scope, path, site.node, callee) for site in each.creations)
+    ]
+    rest = [each for each in value.alternatives if each not in anew]
+    if not anew or not rest:
+        return _append(receiver, value)
+    kept = rest[0][1] if len(rest) == 1 else Choice(tuple(rest))
+    begun = tuple((conditions, sequence([each])) for conditions, each in anew)
+    return Choice((*begun, (rest[0][0] if len(rest) == 1 else (), _append(receiver, kept))))
 
 
 def _append(receiver: Seq, value: Value) -> Seq:
