@@ -1,7 +1,7 @@
 """Programs of the cases, written another way that does the same: what was found is found, what was right is not.
 
     python scripts/metamorphic.py run [CHANGE ..]     breaks of the given changes, or of all, that are not known
-    python scripts/metamorphic.py write               take the breaks that there are as known
+    python scripts/metamorphic.py write [CHANGE ..]   take the breaks that there are of these as known
 
 `--rule TDLnnn` takes the cases of one rule, `--every N` each Nth case, and `--show` prints the programs as well. A
 break is known if `scripts/metamorphic/known.jsonl` has it: some are right (what two rounds wrap is wrapped twice), the
@@ -45,7 +45,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def write(options: argparse.Namespace) -> int:
-    broken = {each for _, _, several in found(changes.ALL, cases_of_programs()) for each in several}
+    names = options.changes or changes.ALL
+    broken = {each for _, _, several in found(names, cases_of_programs()) for each in several}
+    broken |= {each for each in known() if each.change not in names} if options.changes else set()
     jsonl.write(KNOWN, [each.as_row() for each in sorted(broken, key=Break.key)])
     print(f"{KNOWN.name}: {len(broken)}")
     return 0
@@ -59,12 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     running = commands.add_parser("run")
-    running.add_argument("changes", nargs="*", choices=[*changes.ALL, []], metavar="CHANGE")
     running.add_argument("--rule")
     running.add_argument("--every", type=int, default=1, metavar="N")
     running.add_argument("--show", action="store_true")
     running.set_defaults(run=run)
-    commands.add_parser("write").set_defaults(run=write)
+    writing = commands.add_parser("write")
+    writing.set_defaults(run=write)
+    for each in (running, writing):
+        each.add_argument("changes", nargs="*", choices=[*changes.ALL, []], metavar="CHANGE")
     return command.execute("metamorphic", parser.parse_args(arguments))
 
 

@@ -66,6 +66,7 @@ from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.knowledge.libraries import holds_tensors
+from torchdevlint.flow.scope.default_changes import may_set_default
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.scope.straight import straight
 from torchdevlint.flow.state.classes import ClassInfo
@@ -76,7 +77,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Tensor, Unknown, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import assignment_of, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, is_inside, nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -133,7 +134,7 @@ def _note_call(event: ModuleCalled) -> None:
         return
     if made not in _calls_in(frame.function):
         return
-    if not _has_own_parameters(module) or not any(_is_input(value, state) for value in arguments.values):
+    if not _has_own_parameters(module, made) or not any(_is_input(value, state) for value in arguments.values):
         return
     if not _stays_as_made(frame, node.func, made, module):
         return
@@ -153,21 +154,24 @@ def _calls_in(function: FunctionNode) -> frozenset[ast.Call]:
     return frozenset(nodes_in(function, ast.Call))
 
 
-def _has_own_parameters(module: Value) -> bool:
-    """Whether parameters or buffers were surely made with it, on the default device."""
+def _has_own_parameters(module: Value, made: ast.Call) -> bool:
+    """Whether parameters or buffers were surely made with it, by a call, on the default device."""
     if isinstance(module, Obj):
         return module.info.is_module and module.info.makes_layers and _leaves_place_alone(module)
     if not isinstance(module, Library):
         return False
     tail = module.name.rpartition(".")[2]
     if tail == "Sequential":
-        return any(_is_here(child) and _has_own_parameters(child) for child in module.children)
+        return any(_is_new(child, made) and _has_own_parameters(child, made) for child in module.children)
     known = tail in torch_api.PARAMETER_MODULES if module.name.startswith("torch.") else holds_tensors(module.name)
     return known and module.device is not None
 
 
-def _is_here(child: Value) -> bool:
-    return isinstance(child, (Obj, Library)) and child.device == DEFAULT
+def _is_new(child: Value, made: ast.Call) -> bool:
+    """Whether a part is on the CPU, or is made by the call that makes all of it, whoever keeps that."""
+    if not isinstance(child, (Obj, Library)):
+        return False
+    return child.device == DEFAULT or (isinstance(child.made_at, ast.AST) and is_inside(child.made_at, made))
 
 
 def _leaves_place_alone(module: Obj) -> bool:
@@ -211,6 +215,8 @@ def _stays_as_made(frame: Frame, callee: ast.expr, made: ast.Call, module: Obj |
     if isinstance(callee, ast.Name):
         return module.device == DEFAULT and not _is_changed(frame.function, callee.id)
     kept = path.startswith("self.") and path.count(".") == 1
+    if _says_where(made) or _is_elsewhere_by_default(frame.function, made):
+        return False
     return kept and _is_made_each_time(frame.function, made) and not _is_moved(frame.function, path)
 
 
@@ -223,6 +229,18 @@ def _is_made_each_time(function: FunctionNode, made: ast.Call) -> bool:
         if nodes_in(statement, ast.Return):
             return False
     return False
+
+
+def _says_where(made: ast.Call) -> bool:
+    """Whether a call, or one in it, is told a device, or moves what it makes."""
+    told = any(each.arg is not None and mentions_device(each.arg) for each in nodes_in(made, ast.keyword))
+    return told or any(each.attr in torch_api.MOVE_METHODS for each in nodes_in(made, ast.Attribute))
+
+
+def _is_elsewhere_by_default(function: FunctionNode, made: ast.Call) -> bool:
+    """Whether a ``with`` around the call may say on which device it makes what it makes."""
+    around = (each for each in nodes_in(function, ast.With) if is_inside(made, each))
+    return any(may_set_default(item.context_expr) for each in around for item in each.items)
 
 
 def _is_changed(function: ast.AST, name: str) -> bool:
@@ -242,7 +260,10 @@ def _harmless_uses(function: ast.AST) -> Iterator[ast.Name]:
 
 
 def _is_moved(function: ast.AST, path: str) -> bool:
-    """Whether `self`, or the attribute that keeps the module, is moved or written to in the function."""
+    """Whether `self`, or the attribute that keeps the module, is moved, written to or handed on in the function."""
+    for call in nodes_in(function, ast.Call):
+        if path in map(dotted_path, (*call.args, *(keyword.value for keyword in call.keywords))):
+            return True
     for each in nodes_in(function, ast.Attribute):
         if each.attr in torch_api.MOVE_METHODS and dotted_path(each.value) in ("self", path):
             return True

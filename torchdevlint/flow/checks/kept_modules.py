@@ -6,8 +6,8 @@ import ast
 
 from torchdevlint.flow.checks.file_names import Scopes
 from torchdevlint.flow.checks.saved_names import before, values_in
-from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name
-from torchdevlint.source.nodes import assignment_of, assignments_in, is_inside, nodes_in, once_a_node
+from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name, variable_of
+from torchdevlint.source.nodes import assignment_of, assignments_in, inside, is_inside, nodes_in, once_a_node
 
 _OF_MODULES = frozenset(
     "state_dict load_state_dict parameters named_parameters modules children train eval zero_grad apply".split()
@@ -65,13 +65,17 @@ def _value_of(statement: ast.stmt, path: str) -> ast.expr | None:
     return statement.value if isinstance(statement, ast.Expr) else None
 
 
-def has_items_of_cpu(scope: ast.AST, node: ast.Name) -> bool:
+def has_items_of_cpu(scope: ast.AST, node: ast.expr) -> bool:
     """Whether a loop before brings each item of a dict to the CPU: ``for k in state: state[k] = state[k].cpu()``."""
+    name = variable_of(node)
+    if name is None:
+        return False
     for statement in before(scope, node):
-        if isinstance(statement, ast.For) and _dict_of(statement.iter) == node.id:
+        if isinstance(statement, ast.For) and _dict_of(statement.iter) == name:
             puts = (each for each in map(assignment_of, statement.body) if each is not None)
-            return any(_is_item(put.targets[0], node.id, statement.target) and _says_cpu(put.value) for put in puts)
-        if any(each.id == node.id and not isinstance(each.ctx, ast.Load) for each in nodes_in(statement, ast.Name)):
+            return any(_is_item(put.targets[0], name, statement.target) and _says_cpu(put.value) for put in puts)
+        bound = (each for each in inside(statement) if isinstance(getattr(each, "ctx", None), (ast.Store, ast.Del)))
+        if name in map(variable_of, bound):
             return False
     return False
 

@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import AttributeAssigned
 from torchdevlint.flow.facts.modules import MovedParameter
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.straight import straight
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.joins import alternatives
@@ -34,10 +36,14 @@ def _note_assignment(event: AttributeAssigned) -> None:
 
 
 def _is_made_each_time(function: ast.AST | None, target: ast.Attribute, move: ast.AST) -> bool:
-    """Whether each `forward` makes what nothing trains, of something else: none of it is lost, registered or not."""
-    if getattr(function, "name", "") != "forward":
+    """Whether each `forward` makes what nothing trains, of something else: none of it is lost, registered or not.
+
+    What every call replaces is trained by nothing either: an optimizer has what was there before, if anything.
+    """
+    if not isinstance(function, ast.FunctionDef) or function.name != "forward":
         return False
-    fixed = any(
+    bound = (target for each in straight(function.body) for target in getattr(each, "targets", ()))
+    fixed = any(each is target for each in bound) or any(
         each.arg == "requires_grad" and isinstance(each.value, ast.Constant) and each.value.value is False
         for each in nodes_in(move, ast.keyword)
     )
@@ -48,7 +54,8 @@ def _is_there(move: ast.AST, device: Device, state: State) -> bool:
     """Whether an operand of what was made a Parameter is where it is moved to: then all of it is, and stays one."""
     wrap = move.func.value if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) else move
     operands = (part for each in nodes_in(wrap, ast.BinOp) for part in (each.left, each.right))
-    held = (state.env.get(each.id) for each in operands if isinstance(each, ast.Name))
+    paths = filter(None, map(dotted_path, operands))
+    held = (state.env.get(each) or state.paths.get(each) for each in paths)
     return any(isinstance(each, Tensor) and each.device == device for each in held)
 
 

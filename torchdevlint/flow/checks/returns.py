@@ -13,7 +13,7 @@ from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.kinds.sizes import is_zero
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, variable_of
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -175,7 +175,7 @@ def _note_end(event: FunctionEnded) -> None:
 
 def _combines(node: ast.expr) -> bool:
     """``a - b``: what is returned was made of both, which have met here or do not differ."""
-    return isinstance(node, ast.BinOp) and len({each.id for each in inside(node) if isinstance(each, ast.Name)}) > 1
+    return isinstance(node, ast.BinOp) and len(set(map(variable_of, inside(node))) - {"self", None}) > 1
 
 
 def _tensors_of(value: Value, path: Conditions) -> list[tuple[Conditions, Tensor]]:

@@ -113,6 +113,8 @@ class _Judge(Struct):
 
     def _attribute(self, scopes: Scopes, node: ast.Attribute) -> bool:
         """A part of something that is of the CPU, or what was assigned to it right before."""
+        if has_items_of_cpu(scopes[0], node):
+            return True
         value = bound_before(scopes[0], node)
         if value is None:
             return self._is_of_host(scopes, node) or self._kept(scopes, node) or self.holds(scopes, node.value)

@@ -48,10 +48,10 @@ def moved_inputs(info: ClassInfo, resolve: Resolve, name: str = "forward", calls
     for step in sorted(steps, key=_when):
         if isinstance(step, ast.For):
             parts = _made_of(info, step.iter, made_of)
-            made_of.update({each.id: parts for each in _names(step.target)})
+            made_of.update(dict.fromkeys(_names(step.target), parts))
         elif isinstance(step, Assignment):
             parts = _made_of(info, step.value, made_of)
-            for name in (each.id for target in step.targets for each in _names(target)):
+            for name in (each for target in step.targets for each in _names(target)):
                 made_of[name] = parts | made_of.get(name, set()) if step.node in in_arms else parts
             made_of.update({each: made_of.get(each, set()) | parts for each in map(_filled, step.targets) if each})
         elif _is_own_place(method, step):
@@ -95,14 +95,13 @@ def given(info: ClassInfo, name: str, call: ast.Call) -> Iterator[tuple[str, ast
 def _is_own_place(function: ast.AST, call: ast.Call) -> bool:
     """``x.to(self.device)``, also of a layer, ``x.cuda()`` and ``torch.tensor(x, device=self.device)``.
 
-    A name may stand between: ``place = self.layer.weight.device``.
+    A name may stand between, or an attribute: ``place = self.layer.weight.device``.
     """
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if method in torch_api.DEVICE_METHODS:
         return torch_api.DEVICE_METHODS[method] != "cpu"
     given = [*call.args, *(each.value for each in call.keywords)]
-    names = [each.id for each in given if isinstance(each, ast.Name)]
-    held = (value for name in names for value in values_by_path(function).get(name, ()))
+    held = (value for each in given for value in values_by_path(function).get(dotted_path(each) or "", ()))
     named = [each for argument in (*given, *held) for each in inside(argument)]
     read = (each.attr for each in named if isinstance(each, ast.Attribute))
     sends = method == "to" or public_path(call.func) in _COPIES
@@ -116,8 +115,8 @@ def _made_of(info: ClassInfo, node: ast.expr, made_of: dict[str, set[str]]) -> s
     level: list[ast.AST] = [node]
     while level:
         each = level.pop()
-        if isinstance(each, ast.Name):
-            found |= made_of.get(each.id, set())
+        if isinstance(each, (ast.Name, ast.Attribute)):
+            found |= made_of.get(dotted_path(each) or "", set())
         if isinstance(each, ast.Attribute) and each.attr in _SAY_NOTHING:
             continue
         if not (isinstance(each, ast.Call) and _gives_no_part(info, each)):
@@ -189,9 +188,10 @@ def _bound(info: ClassInfo, name: str) -> Value | None:
     return next((scope[name] for scope in info.closure.scopes if name in scope), None)
 
 
-def _names(target: ast.expr) -> Iterator[ast.Name]:
-    if isinstance(target, ast.Name):
-        yield target
+def _names(target: ast.expr) -> Iterator[str]:
+    """The names and attributes that a target binds."""
+    if isinstance(target, (ast.Name, ast.Attribute)):
+        yield dotted_path(target) or ""
     elif isinstance(target, (ast.Tuple, ast.List)):
         for each in target.elts:
             yield from _names(each)

@@ -81,12 +81,18 @@ def _targets(
             if takes_tensor(callee.name, place):
                 return None
         elif place == 0 and isinstance(callee, Library) and is_module(callee):
-            if isinstance(call.func, ast.Name) and _MAY_MOVE_IN_PLACE.search(name):
+            if _MAY_MOVE_IN_PLACE.search(name) and (isinstance(call.func, ast.Name) or _defines_movers(frame)):
                 continue
             return None
         elif isinstance(callee, Obj):
             found.extend(_taken_by_forward(callee.info, place))
     return found
+
+
+def _defines_movers(frame: Frame) -> bool:
+    """Whether a class of the file has a ``to`` of its own, and is no Module: batches may be objects of it."""
+    held = frame.machine.globals.values()
+    return any(isinstance(each, Cls) and not each.info.is_module and "to" in each.info.all_methods for each in held)
 
 
 def _is_index(uses: Uses) -> bool:

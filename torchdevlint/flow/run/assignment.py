@@ -134,7 +134,8 @@ def _assign_attribute(
         return
     if isinstance(receiver, Tensor) and target.attr == "data":
         path = dotted_path(target.value)
-        plain = isinstance(target.value, ast.Name) and not receiver.parameter
+        held_here = isinstance(target.value, ast.Name) or path in state.paths
+        plain = held_here and not receiver.parameter
         if path is not None and plain and isinstance(value, Tensor):
             state.bind(path, value)
         elif path is not None and path.rpartition(".")[0] == "self" and _is_fresh(value):

@@ -7,6 +7,7 @@ import ast
 from torchdevlint.flow.events import Entered
 from torchdevlint.flow.kinds.start_method import POOL
 from torchdevlint.flow.run.arguments import as_device
+from torchdevlint.flow.scope.default_changes import is_called_as_default
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.machine import Frame
@@ -29,8 +30,7 @@ def enter(frame: Frame, node: ast.expr, state: State) -> None:
         state.guarded = True
     if isinstance(target, Ref) and target.name.startswith("torch.") and not isinstance(node, (ast.Name, ast.Attribute)):
         return
-    name = (dotted_path(callee) or "").lower()
-    if any(word in name for word in ("device", "meta", "empty_weights", "init_context", "default_tensor")):
+    if is_called_as_default(callee):
         state.default_device = TOP
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.source.nodes import nodes_in
 
 
@@ -13,6 +13,21 @@ def changes_default(tree: ast.AST) -> bool:
     """Whether a program puts what it and its imports make without ``device=`` elsewhere than on the CPU."""
     calls = (each for each in nodes_in(tree, ast.Call) if last_name(each.func) in torch_api.CHANGES_DEFAULT)
     return not all(map(_stays_on_cpu, calls))
+
+
+def may_set_default(context: ast.expr) -> bool:
+    """Whether a context manager may set it for its block: ``torch.device(..)``, or one that is called so."""
+    callee = context.func if isinstance(context, ast.Call) else context
+    return public_path(callee) == "torch.device" or is_called_as_default(callee)
+
+
+def is_called_as_default(callee: ast.expr) -> bool:
+    """Whether the name of a context manager speaks of devices, or of what is made without data."""
+    name = (dotted_path(callee) or "").lower()
+    return any(word in name for word in _OF_A_DEFAULT)
+
+
+_OF_A_DEFAULT = ("device", "meta", "empty_weights", "init_context", "default_tensor")
 
 
 def _stays_on_cpu(call: ast.Call) -> bool:

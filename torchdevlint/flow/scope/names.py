@@ -140,6 +140,14 @@ def dotted_path(node: ast.AST) -> str | None:
     return None
 
 
+def variable_of(node: ast.AST) -> str | None:
+    """The name, or the attribute of `self`, that an expression is: a variable of a function, or one of an object."""
+    if isinstance(node, ast.Name):
+        return node.id
+    own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return f"self.{node.attr}" if own else None  # type: ignore[attr-defined]
+
+
 def public_path(node: ast.AST) -> str:
     """What a chain of attributes on a name stands for by the imports of its file; "" for any other expression.
 
