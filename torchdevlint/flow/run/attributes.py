@@ -158,8 +158,11 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         inherited = inherited and not any(node.attr in filled_on_host(each.node) for each in receiver.info.mro)
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     value = settle(value, state.conditions)
-    if _is_nothing_yet(value) and (_is_set_by_others(receiver, node.attr) or _is_set_here(frame, receiver, node.attr)):
-        return _attribute_of_unknown(frame, node, UNKNOWN)
+    if _is_nothing_yet(value):
+        is_set_here = _is_set_here(frame, receiver, node.attr)
+        if is_set_here or _is_set_by_others(receiver, node.attr):
+            found = _attribute_of_unknown(frame, node, UNKNOWN)
+            return Choice((((), NONE), ((), found))) if is_set_here and isinstance(found, Dev) else found
     return _one_device(frame, node, value) if mentions_device(node.attr) and not receiver.given else value
 
 

@@ -21,7 +21,7 @@ from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import alternatives, blurred, distribute, join
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import is_elsewhere
-from torchdevlint.flow.state.records import of_itself
+from torchdevlint.flow.state.records import given_fields, of_itself
 from torchdevlint.flow.state.tensors import at, sites_in, tensors_in
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
@@ -129,9 +129,7 @@ def _entry_kind(method: str, info: ClassInfo) -> str:
 def self_of(info: ClassInfo) -> Value:
     """`self` in a method that is looked at on its own: the model is where models are."""
     record = of_itself(info.record) if info.record is not None else None
-    if record is not None:
-        return record
-    return Obj(info, MODEL if info.is_module else TOP)
+    return Obj(info, MODEL if info.is_module else TOP) if record is None else record
 
 
 def relocate(value: Value, device: Device) -> Value:
@@ -169,6 +167,8 @@ def write_attribute(receiver: Value, name: str, value: Value, where: Conditions 
         value = _maybe_registered(value)
     if passing or (receiver.made_at is not None and name in info.attributes and _is_from_callers(value)):
         return value
+    if info.attributes.get(name, NONE) == NONE and name in given_fields(info):
+        info.attributes[name] = Unknown(given=Device(Origin.ARGUMENT, "self"))
     first = info.written_if.setdefault(name, where)
     if where and not first and name in info.attributes and _is_made_alike(info.attributes[name], value):
         first = info.written_if[name] = where  # a call had settled the test around it

@@ -55,6 +55,38 @@ def annotations_in(info: ClassInfo) -> Iterator[tuple[str, ast.expr]]:
                 yield statement.target.id, statement.annotation
 
 
+def given_fields(info: ClassInfo) -> frozenset[str]:
+    """The fields that the ``__init__`` of a dataclass writes, as they are given, before any method does."""
+    if not info.is_dataclass or "__init__" in info.all_methods:
+        return frozenset()
+    fields = {name for each in info.mro for name, _ in annotations_in(each)}
+    left_out = {name for each in info.mro for name in _left_out(each.node)}
+    after = info.all_methods.get("__post_init__")
+    return frozenset(fields - left_out) if after is None else frozenset(fields - left_out - _set_at_once(after[1]))
+
+
+@once_a_node
+def _left_out(node: ast.ClassDef) -> frozenset[str]:
+    """The fields that a class body says are not given: ``cache: Tensor = field(init=False)``."""
+    said = [each for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.value, ast.Call)]
+    options = ((each.target, keyword) for each in said for keyword in each.value.keywords)  # type: ignore[union-attr]
+    return frozenset(
+        target.id
+        for target, each in options
+        if isinstance(target, ast.Name) and each.arg == "init" and isinstance(each.value, ast.Constant)
+        if not each.value.value
+    )
+
+
+@once_a_node
+def _set_at_once(method: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """The attributes of `self` that a method sets whatever they were: ``self.scale = self.width**-0.5``."""
+    written = [each for each in method.body if isinstance(each, (ast.Assign, ast.AnnAssign))]
+    targets = (each.targets if isinstance(each, ast.Assign) else [each.target] for each in written)
+    paths = (dotted_path(each) or "" for several in targets for each in several)
+    return frozenset(each.removeprefix("self.") for each in paths if each.startswith("self."))
+
+
 def make(kind: RecordType, positional: list[Value], keywords: dict[str, Value]) -> Value:
     """``Pair(x, y)``; a field that is not given has the default of the class."""
     if len(positional) > len(kind.fields):
