@@ -186,6 +186,22 @@ def test_classes_that_are_found_by_their_base(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("installed", "count"),
+    [
+        pytest.param("[tool.setuptools.packages.find]\ninclude = ['package*']\n", 0, id="a package beside"),
+        pytest.param("[tool.setuptools]\npackages = []\npy-modules = ['net', 'main', 'helper']\n", 1, id="these"),
+    ],
+)
+def test_commands_of_what_is_installed(tmp_path: Path, installed: str, count: int) -> None:
+    """A command that is declared is one of the programs of those files that are installed with it."""
+    root = application(tmp_path, helper=ASKING, net=NET, main=SPARE, other="")
+    (root / "package").mkdir()
+    (root / "package" / "__init__.py").write_text("")
+    (root / "pyproject.toml").write_text(f"[project]\nname = 'x'\n[project.scripts]\nrun = 'package:run'\n{installed}")
+    assert rows(root) == count
+
+
+@pytest.mark.parametrize(
     ("asked", "count"),
     [
         pytest.param("from net import Encoder, Missing", 0, id="ends"),

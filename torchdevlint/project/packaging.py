@@ -105,7 +105,12 @@ def has_users(project: Project) -> bool:
 
 
 def declares_commands(project: Project) -> bool:
-    """Whether functions of the project are started by names that it declares."""
+    """Whether this file is a part of what is installed, functions of which are started by names that are declared.
+
+    What is no part of it, as scripts beside a package are, is not imported by a command either.
+    """
+    if is_application(project):
+        return False
     root = root_of(os.path.dirname(project.path))
     held = (project.text_of(os.path.join(root, name)) for name in _DECLARED)
     return any(each is not None and _COMMANDS.search(each.text) is not None for each in held)
