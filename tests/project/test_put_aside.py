@@ -49,3 +49,51 @@ def test_a_project_that_was_put_aside_as_a_whole(tmp_path: Path, folder: str, ex
     )
     tree.forget()
     assert [each.code for each in run(tmp_path).diagnostics] == expected
+
+
+DRAFT = """import torch
+from torch import nn
+# from . import loader
+
+class Model(nn.Module):
+    def restore(self, path):
+        self.load_state_dict(torch.load(path))
+
+if __name__ == "__main__":
+    batches = loader.batches(10)
+    Model().restore("best.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("draft", "used", "expected"),
+    [
+        (DRAFT, "class Model: pass\n", []),
+        (DRAFT.replace("# from", "from"), "class Model: pass\n", ["TDL201"]),
+        (
+            DRAFT.replace("if __name__", "def main():\n    return 1\n\nif main() and __name__"),
+            "class Model: pass\n",
+            ["TDL201"],
+        ),
+        (DRAFT, "class Net: pass\n", ["TDL201"]),
+        (DRAFT, "from .draft import Model\n", ["TDL201"]),
+    ],
+)
+def test_an_earlier_draft_of_a_module(tmp_path: Path, draft: str, used: str, expected: list[str]) -> None:
+    """Be it in a library: nobody imports it, and what it tries itself reads a name that nothing binds."""
+    (tmp_path / "setup.py").write_text(
+        "from setuptools import setup\n\nsetup(name='nets', packages=['nets'], classifiers=[])\n"
+    )
+    package = tmp_path / "nets"
+    package.mkdir()
+    files = {
+        "__init__": "",
+        "draft": draft,
+        "loader": "def batches(n): ...\n",
+        "model": used,
+        "main": "from . import model\n",
+    }
+    for name, text in files.items():
+        (package / f"{name}.py").write_text(text)
+    tree.forget()
+    assert sorted(each.code for each in run(tmp_path).diagnostics) == expected

@@ -41,6 +41,7 @@ from torchdevlint.flow.programs.moving_readers import is_moved_by_readers
 from torchdevlint.flow.programs.never_finished import is_never_finished
 from torchdevlint.flow.programs.on_accelerators import OnAccelerators
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
+from torchdevlint.flow.programs.read_by_wrapped import is_read_by_wrapped
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.saved_on_cpu import is_saved_on_cpu
 from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
@@ -305,7 +306,10 @@ _HURTS_NOBODY: dict[type[Fact], Callable[[Home, Any], bool]] = {
     IgnoresGivenDevice: Home._literal_hurts_nobody,
     RankMismatch: Home._rank_hurts_nobody,
     ReadOnHost: lambda home, fact: fact.as_given or home._is_of_tensors_of_the_cpu(fact),
-    WrappedStateDict: lambda home, fact: is_read_by_nobody(fact, home._leading_to.own, home._project),
+    WrappedStateDict: lambda home, fact: (
+        is_read_by_nobody(fact, home._leading_to.own, home._project)
+        or is_read_by_wrapped(fact, home._leading_to.own, home._project)
+    ),
 }
 """What is asked of facts of these kinds, where all programs that come to a place are seen."""
 _OF_MACHINES = (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)

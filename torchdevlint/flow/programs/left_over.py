@@ -1,4 +1,4 @@
-"""Files of an application that nobody needs any longer: put aside, beside those that are used, or another version."""
+"""Files that nobody needs any longer: put aside, beside those that are used, or another version."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import PurePath
 
 from torchdevlint.flow.programs.application import Application
 from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.mentions import names_of
+from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_around, root_of
@@ -23,13 +25,14 @@ from torchdevlint.source.notebook import NOTEBOOK
 
 _NO_WORD = regex(r"\W")
 _MOST_BESIDE = 12
+_MOST_SAYING = 40
 _CLASSES_OF_A_VERSION = 2
 """So many classes of the same names make two files versions of one; fewer may have their names by chance."""
 
 
 def is_left_over(tree: ast.Module, project: Project, callers: Callers, application: Application) -> bool:
     """Whether a file is of the past: as a copy, or in an application by its folder, or since nothing needs it."""
-    if _is_copy(project) or _is_of_the_past(project):
+    if _is_copy(project) or _is_of_the_past(project) or _is_earlier_draft(tree, project, callers):
         return True
     if has_users(project):
         return False
@@ -50,6 +53,15 @@ def _is_of_the_past(project: Project) -> bool:
     root = root_of(str(PurePath(project.path).parent))
     place = os.path.relpath(root, root_around(root))
     return is_put_aside(PurePath(place, "setup.py").as_posix())
+
+
+def _is_earlier_draft(tree: ast.Module, project: Project, callers: Callers) -> bool:
+    """Whether nobody imports a file, what it tries itself ends in an error, and another one has taken its place."""
+    tried = [each for guard in tree.body if is_main_guard(guard) for each in guard.body]  # type: ignore[attr-defined]
+    own = callers.own
+    if not tried or own is None or callers.importers() or not _has_another_version(tree, project, 1):
+        return False
+    return ends_in_error(project).are_so_in(Scope(own, project), tried)
 
 
 def _is_put_aside(project: Project, callers: Callers) -> bool:
@@ -95,13 +107,13 @@ def _may_mean_it(project: Project, path: str, stem: str) -> bool:
     return any(project.locate(path, *each) in (None, project.path) for each in naming)
 
 
-def _has_another_version(tree: ast.Module, project: Project) -> bool:
-    """Whether a file that is imported defines all classes that this one does, of which there are several."""
+def _has_another_version(tree: ast.Module, project: Project, fewest: int = _CLASSES_OF_A_VERSION) -> bool:
+    """Whether a file that is imported defines all classes that this one does, of which there are enough."""
     names = tuple(each.name for each in tree.body if isinstance(each, ast.ClassDef))
-    if len(names) < _CLASSES_OF_A_VERSION:
+    if len(names) < fewest:
         return False
     defined = [re.compile(rf"^class {name}\b", re.MULTILINE) for name in names]
-    for path in (project.saying(names) or ())[:_MOST_BESIDE]:
+    for path in (project.saying(names) or ())[:_MOST_SAYING]:
         text = project.text_of(path) if path.endswith(".py") else None
         if text is not None and all(each.search(text.text) for each in defined) and project.importers(path):
             return True
