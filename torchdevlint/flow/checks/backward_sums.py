@@ -10,6 +10,7 @@ import ast
 
 from torchdevlint.flow.events import Augmented, Mixed
 from torchdevlint.flow.kinds.sizes import is_one_element
+from torchdevlint.flow.scope.names import variable_of
 from torchdevlint.flow.scope.programs import functions_of_program, mentions_accelerators
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
@@ -43,8 +44,8 @@ def _note_sum(event: Augmented) -> None:
 
 
 def _loss_in(node: ast.expr) -> str | None:
-    """The name of the loss that is added as it is, detached, or scaled by something."""
-    while not isinstance(node, ast.Name):
+    """The loss that is added as it is, detached, or scaled by something, by its name or as an attribute of `self`."""
+    while (name := variable_of(node)) is None:
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
             node = node.left
         elif isinstance(node, ast.Attribute) and node.attr == "data":
@@ -53,7 +54,7 @@ def _loss_in(node: ast.expr) -> str | None:
             node = node.func.value
         else:
             return None
-    return node.id
+    return name
 
 
 def _may_be_elsewhere(frame: Frame) -> bool:
@@ -70,18 +71,18 @@ def _is_sum_of_the_cpu(frame: Frame, total: Tensor) -> bool:
 
 @once_a_node
 def _sent_backward(scope: Scope) -> dict[str, ast.Call]:
-    """The names of what a scope sends backward, with the calls; without those that later hold a number."""
+    """The variables of what a scope sends backward, with the calls; without those that later hold a number."""
     found: dict[str, ast.Call] = {}
     for call in nodes_in(scope, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
             scaled = call.func.value.args if isinstance(call.func.value, ast.Call) else []
             for each in (call.func.value, *scaled, *call.args[:1]):
-                if isinstance(each, ast.Name):
-                    found.setdefault(each.id, call)
+                if (name := variable_of(each)) is not None:
+                    found.setdefault(name, call)
     for assign in assignments_in(scope):
         if any(_leaves(each) for each in nodes_in(assign.value, ast.Call)):
             for target in assign.targets:
-                found.pop(getattr(target, "id", ""), None)
+                found.pop(variable_of(target) or "", None)
     return found
 
 

@@ -11,7 +11,7 @@ from torchdevlint.flow.events import LayerCalled
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
-from torchdevlint.flow.scope.names import last_name
+from torchdevlint.flow.scope.names import last_name, variable_of
 from torchdevlint.flow.state.devices import DEFAULT, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -55,7 +55,8 @@ def _as_output(frame: Frame, state: State, node: ast.expr, value: Value) -> Valu
 def _given_by_model(frame: Frame, state: State, node: ast.expr) -> Value | None:
     """What ``out = self.model(x)`` is bound to, or the call itself, where `x` was moved: a model is there as well."""
     scope = frame.function or frame.machine.tree
-    made = values_by_path(scope).get(node.id, []) if isinstance(node, ast.Name) else [node]
+    variable = variable_of(node)
+    made = [node] if variable is None else values_by_path(scope).get(variable, [])
     calls = [each for each in made if isinstance(each, ast.Call) and each.args and is_named_like_a_model(each.func)]
     if not calls or len(calls) < len(made):
         return None

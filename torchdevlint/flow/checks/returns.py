@@ -58,8 +58,9 @@ def _note_marked(event: Marked) -> None:
 
     So is what has one place for each of its items, ``zeros(len(x))``.
     """
-    frame, names = event.frame, {each.id for each in inside(event.value_node) if isinstance(each, ast.Name)}
-    names |= {name for name, each in event.state.env.items() if _is_beside(each, event.value)}
+    frame, names = event.frame, set(filter(None, map(variable_of, inside(event.value_node))))
+    for held in (event.state.env, event.state.paths):
+        names |= {name for name, each in held.items() if _is_beside(each, event.value)}
     for site in event.base.creations:
         if any(_is_sized_by(frame, site.node, name) for name in names):
             step = Step(f"filled where {event.value.device.describe()} says", event.node)
@@ -96,7 +97,7 @@ def _note_returned(event: Returned) -> None:
             distributions.compare(event.frame, event.state, at, each)
 
 
-def _wrapped(frame: Frame, state: State, node: ast.expr) -> Iterator[tuple[ast.Name, Value]]:
+def _wrapped(frame: Frame, state: State, node: ast.expr) -> Iterator[tuple[ast.expr, Value]]:
     """``return Output(out, mask)``: what goes into an object that says nothing of devices when it is made."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not _is_of_class(node.func.id):
         return
@@ -107,8 +108,10 @@ def _wrapped(frame: Frame, state: State, node: ast.expr) -> Iterator[tuple[ast.N
         keeps = isinstance(maker, (RecordType, Unknown)) or (isinstance(maker, Cls) and not _places(maker.info.node))
     given = [*node.args, *(keyword.value for keyword in node.keywords)] if keeps else ()
     for at in given:
-        if isinstance(at, ast.Name) and at.id in state.env:
-            yield at, state.env[at.id]
+        name = variable_of(at) or ""
+        held = state.env.get(name) or state.paths.get(name)
+        if held is not None:
+            yield at, held
 
 
 def _is_of_class(name: str) -> bool:

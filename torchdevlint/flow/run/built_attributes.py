@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.scope.chains import moved_in
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
@@ -48,16 +49,27 @@ def keep_wrapped(info: ClassInfo, target: ast.Attribute, held: Value) -> None:
 
 
 def keep_moved(frame: Frame, state: State, node: ast.expr, moved: Value) -> None:
-    """``self.model.to(d)`` in ``__init__``: the other methods find the model there, unless one of them moves it too."""
+    """``self.model.to(d)`` where it is made: the other methods find the model there, unless one of them moves it too.
+
+    That is ``__init__``, a method that only this runs, and the one method that makes the model and moves it.
+    """
     owner, function = frame.owner, frame.function
     if not isinstance(node, ast.Attribute) or dotted_path(node.value) != "self" or state.conditions:
         return
-    if owner is None or owner.is_module or function is None or function is not owner.methods.get("__init__"):
+    if owner is None or owner.is_module or function is None or not _is_maker(frame.machine, owner, function, node.attr):
         return
     others = (method for one in owner.mro for method in one.methods.values() if method is not function)
     path = f"self.{node.attr}"
     if not any(path in moved_in(method) for method in others) and len(writers_of(owner, node.attr)) == 1:
         owner.attributes[node.attr] = moved
+
+
+def _is_maker(machine: Machine, owner: ClassInfo, function: ast.AST, attribute: str) -> bool:
+    """Whether whoever has an object finds its attribute as a method has left it."""
+    name = next((name for name, each in owner.methods.items() if each is function), None)
+    if name is None or name == "__init__":
+        return name is not None
+    return writers_of(owner, attribute) == [function] or is_part_of_init(machine, owner, name)
 
 
 def _is_registered_or_new(value: Value) -> bool:

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterable
 
 from torchdevlint.flow.run.wrapping import DATA_PARALLEL, has_one_gpu
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, variable_of
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import sequence
 from torchdevlint.flow.state.values import UNKNOWN, Library, Map, Obj, Step, Tensor, Value
-from torchdevlint.source.nodes import assignments_in, nodes_in
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in
 
 GATHERED = "gathered from the GPUs here, one number from each"
 """The step in the life of such a vector that says so."""
@@ -60,27 +60,26 @@ def _is_scalar(info: ClassInfo, function: ast.AST, node: ast.expr, depth: int = 
         parts = [_is_scalar(info, function, each, depth + 1) for each in (node.left, node.right)]
         numbers = [_is_number(each) for each in (node.left, node.right)]
         return any(parts) and all(one or other for one, other in zip(parts, numbers, strict=True))
-    if not isinstance(node, ast.Name):
-        return False
-    values = _assigned(function, node.id)
+    name = variable_of(node)
+    values = [] if name is None else _assigned(function, name)
     return bool(values) and all(_is_scalar(info, function, each, depth + 1) for each in values)
 
 
 def _assigned(function: ast.AST, name: str) -> list[ast.expr]:
-    """The values that a name is bound to in `function`, a name that is a target of anything else among them."""
+    """The values of a name or an attribute of `self` in `function`; none of one that is a target of anything else."""
     values: list[ast.expr] = []
     plain = set()
     for assign in assignments_in(function):
         for target in assign.targets:
-            if isinstance(target, ast.Name) and target.id == name:
+            if variable_of(target) == name:
                 values.append(assign.value)
                 plain.add(target)
     for update in nodes_in(function, ast.AugAssign):
-        if isinstance(update.target, ast.Name) and update.target.id == name:
+        if variable_of(update.target) == name:
             values.append(update.value)
             plain.add(update.target)
-    bound = [each for each in nodes_in(function, ast.Name) if each.id == name and isinstance(each.ctx, ast.Store)]
-    return values if all(each in plain for each in bound) else []
+    stored = [each for each in inside(function) if isinstance(getattr(each, "ctx", None), ast.Store)]
+    return values if all(each in plain for each in stored if variable_of(each) == name) else []
 
 
 def _is_number(node: ast.expr) -> bool:
