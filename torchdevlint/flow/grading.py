@@ -30,7 +30,7 @@ class Grading:
         self._callers = Callers(tree, project, run)
         self._application = Application(tree, text, project, self._callers)
         self._on_accelerators = OnAccelerators(project, self._application)
-        self._home = Home(tree, project, self._callers, self._application, self._on_accelerators)
+        self._home = Home(tree, text, project, self._callers, self._application, self._on_accelerators)
 
     def standing(self, machine: Machine, settled: Callable[[Machine, Fact], Fact]) -> list[Fact]:
         """The facts that a machine holds at its end and that stand, in source order."""

@@ -32,7 +32,7 @@ from torchdevlint.flow.programs.given_paths import is_written_by_this_run, ways_
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.left_over import is_left_over
-from torchdevlint.flow.programs.local_to_tests import is_of_fixture_on_cpu, is_of_test_on_cpu, is_test
+from torchdevlint.flow.programs.local_to_tests import is_bound_to_cpu, is_of_fixture_on_cpu, is_of_test_on_cpu, is_test
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_before import is_moved_before
@@ -61,12 +61,14 @@ class Home:
     def __init__(
         self,
         tree: ast.Module,
+        text: str,
         project: Project | None,
         callers: Callers,
         application: Application,
         on_accelerators: OnAccelerators,
     ) -> None:
         self._tree = tree
+        self._text = text
         self._on_accelerators = on_accelerators
         self._project = project
         self._callers = callers
@@ -75,6 +77,8 @@ class Home:
 
     def graded(self, fact: Fact) -> Fact:
         """The fact with what the programs that come to it say of how bad it is."""
+        if self._project is not None and is_test(self._project) and is_bound_to_cpu(self._tree, self._text):
+            return replace(fact, at_home=True)
         if fact.at.file or self._project is None:
             return fact
         nobody_comes = self._is_left_over or self._is_of_test(fact.at) or has_part_in(fact, self._is_dead)

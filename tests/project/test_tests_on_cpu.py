@@ -1,0 +1,57 @@
+"""Tests that name the CPU at the top of their file, for all that they do: advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_published_files import application as written
+from tests.project.test_ways import found, inside
+
+__all__ = ["inside"]
+
+TEST = """import os
+import torch
+from context import Context
+
+CONTEXT = Context(device="cpu")
+
+def test_sum():
+    placed = torch.ones(4).to(CONTEXT.device)
+    assert (placed + torch.ones(4)).shape == (4,)
+"""
+CONTEXT = """from pydantic import BaseModel
+
+class Context(BaseModel):
+    device: str
+"""
+FOUND = ["test_sum.py:TDL014"]
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "expected"),
+    [
+        pytest.param("test_sum", TEST, [], id="the CPU"),
+        pytest.param("test_sum", TEST.replace('"cpu"', 'torch.device("cpu")'), [], id="as a device"),
+        pytest.param("test_sum", TEST.replace('"cpu"', 'os.environ["PLACE"]'), FOUND, id="from outside"),
+        pytest.param("test_sum", f"{TEST}\ndef test_more():\n    torch.ones(2).cuda()\n", FOUND, id="and a GPU"),
+        pytest.param("test_sum", TEST.replace("test_sum()", "test_sum(device)"), FOUND, id="and a fixture"),
+        pytest.param(
+            "test_sum", TEST.replace("Context\n", "Context\nfrom places import device\n", 1), FOUND, id="and another"
+        ),
+        pytest.param("sum", TEST, ["sum.py:TDL014"], id="no test"),
+    ],
+)
+def test_a_constant(tmp_path: Path, name: str, test: str, expected: list[str]) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "sizes"\nversion = "1"\n')
+    written(tmp_path, context=CONTEXT, **{name: test})
+    assert found(tmp_path) == expected
+
+
+def test_what_they_give_to_others(tmp_path: Path) -> None:
+    """What meets in another file meets on the CPU as well."""
+    net = "import torch\n\ndef add(x, device):\n    return x.to(device) + torch.ones(4)\n"
+    test = 'import torch\nfrom net import add\n\nDEVICE = "cpu"\n\ndef test_add():\n    add(torch.ones(4), DEVICE)\n'
+    written(tmp_path, net=net, test_add=test)
+    assert not [each for each in found(tmp_path) if each.startswith("test_add")]
