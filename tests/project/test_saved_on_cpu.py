@@ -148,3 +148,44 @@ def test_parts_of_what_programs_save(tmp_path: Path, file: str, old: str, new: s
         assert old in texts[file]
         texts[file] = texts[file].replace(old, new)
     assert ("parts.py:TDL201" in found(application(tmp_path, **texts))) is is_found
+
+
+FITTED = """import torch
+
+name, rate = "river", 3
+net = torch.nn.Linear(4, 4)
+for step in range(9000):
+    if step > 1000:
+        torch.save(net.state_dict(), f"fits/{name}-%d/" % rate + f"{name}-%d.pkl" % step)
+print("fitted")
+"""
+READING = """import torch
+
+name, rate = "lake", 7
+net = torch.nn.Linear(4, 4)
+net.load_state_dict(torch.load(f"fits/{name}-{rate}/{name}-8000.pkl"))
+print(net(torch.ones(4)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "new", "expected"),
+    [
+        ("fit", "", "", []),
+        ("read", "-8000.pkl", "-last.pkl", []),
+        ("read", "net.load_state_dict(torch.load(", "path = (", []),
+        ("fit", "Linear(4, 4)", "Linear(4, 4).cuda()", ["read.py:TDL201"]),
+        ("fit", '"fits/', '"other/', ["read.py:TDL201"]),
+        ("fit", "-%d.pkl", "-%d.pth", ["read.py:TDL201"]),
+        ("read", 'f"fits/{name}-{rate}/', '"" + input() + f"', ["read.py:TDL201"]),
+    ],
+)
+def test_programs_that_put_a_path_together_alike(
+    tmp_path: Path, where: str, old: str, new: str, expected: list[str]
+) -> None:
+    """What the names in it are set to is changed from one run to the next."""
+    texts = {"fit": FITTED, "read": READING}
+    texts[where] = texts[where].replace(old, new, 1) if old else texts[where]
+    if new == "path = (":
+        texts["read"] = texts["read"].replace('.pkl"))', '.pkl")\nnet.load_state_dict(torch.load(path))')
+    assert found(application(tmp_path, **texts)) == expected

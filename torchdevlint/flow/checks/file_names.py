@@ -72,6 +72,12 @@ def file_names(at: Place, node: ast.expr, ends: bool = False, whole: bool = Fals
     return tuple(dict.fromkeys(known))
 
 
+def path_as_written(at: Place, node: ast.expr) -> str | None:
+    """A path with holes for all that is no text where it is put together: the values of names are settings."""
+    texts = _texts(at, node, int(isinstance(node, ast.Name)))
+    return texts[0] if len(texts) == 1 else None
+
+
 def _is_known(name: str, ends: bool, whole: bool) -> bool:
     return is_telling(name) or (ends and "." in name) or (whole and bool(name) and HOLE not in name)
 

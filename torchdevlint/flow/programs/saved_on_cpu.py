@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.checks.file_names import Place, class_around, file_names, scopes_of
+from torchdevlint.flow.checks.file_names import Place, class_around, file_names, path_as_written, scopes_of
 from torchdevlint.flow.checks.saved_names import values_in
-from torchdevlint.flow.checks.telling_names import may_be_equal
+from torchdevlint.flow.checks.telling_names import HOLE, may_be_equal
 from torchdevlint.flow.checks.writers import writes_in
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.callers import Callers
@@ -122,7 +122,29 @@ def _saves_of(own: ModuleFile, project: Project, load: ast.Call) -> list[tuple[M
         unknown = [(file, call) for call, known in written if not known and _is_save(call)]
         found += [(file, call) for call in same] + (unknown if same or is_open else [])
         others += unknown
-    return found or others
+    return found or _put_together_alike(at, load, (own, *_parsed(project, paths)), project) or others
+
+
+def _put_together_alike(
+    at: Place, load: ast.Call, files: Iterable[ModuleFile | None], project: Project
+) -> list[tuple[ModuleFile, ast.Call]]:
+    """The calls that save into the folder that is read from, under a path of the same shape: ``f"runs/{name}-9.pt"``.
+
+    What stands for the rest may have been another one when it was written.
+    """
+    read = path_as_written(at, load.args[0]) if load.args else None
+    folder = "" if read is None else read.partition(HOLE)[0]
+    if read is None or "/" not in folder or read == folder:
+        return []
+    saves = [(each, call) for each in files if each is not None for call in nodes_in(each.tree, ast.Call)]
+    found = []
+    for file, call in saves:
+        path = call.args[1] if _is_save(call) and len(call.args) > 1 else None
+        place = Place(scopes_of(file.tree, call), file.path, project)
+        written = None if path is None else path_as_written(place, path)
+        if written is not None and written.startswith(folder) and may_be_equal(written, read):
+            found.append((file, call))
+    return found
 
 
 def _may_be(name: str, names: tuple[str | None, ...]) -> bool:
