@@ -76,7 +76,7 @@ class Application:
         """Whether a program may come to what the fact is about, and may be hurt by it."""
         if fact.LACKED and self._callers.give_attribute(fact.LACKED):
             return False
-        if isinstance(fact, MixedDevices) and self._is_moved_by_callers(fact):
+        if isinstance(fact, MixedDevices) and (self._is_moved_by_callers(fact) or self._is_moved_by_owners(fact)):
             return False
         if fact.at.file or not self.is_one:
             return True
@@ -116,6 +116,10 @@ class Application:
             return False
         programs = self._programs
         return bool(programs) and all(map(sends_to_cuda, programs))
+
+    def _is_moved_by_owners(self, fact: MixedDevices) -> bool:
+        """Whether what stayed is a Module that an object keeps, and another file moves it, by its name."""
+        return not fact.creations and not fact.at.file and self._callers.move_attribute(fact.stayed.text)
 
     def _is_moved_by_callers(self, fact: MixedDevices) -> bool:
         """Whether the operands only meet in what a function returns, which all that call it move, or read on the host.

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from torchdevlint.flow.programs.meant_names import meant
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import leading_to, mentions_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.patterns import LinePattern, says_name
@@ -25,7 +26,7 @@ from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import is_inside, once_a_node
+from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 from torchdevlint.source.notebook import NOTEBOOK
 
 MOST_CALLERS = 8
@@ -36,6 +37,7 @@ _MOST_ON_THE_WAY = 40
 _MOST_FILES_UP = 2
 """Through so many files that hand on what they are given callers are followed."""
 _ALL_NAMES = LinePattern(r"\bimport\s*\(?\s*\*", "import")
+_MOVING = ("to", "cuda")
 _LARGEST = 200_000
 """A file with more characters is not run."""
 
@@ -121,6 +123,21 @@ class Callers:
         derived = re.compile(rf"^[ \t]*class \w+\([^)]*\b(?:{names})\b", re.MULTILINE)
         texts = [each.text for each in self.importers()]
         return any(given.search(each) or (names and derived.search(each) and own.search(each)) for each in texts)
+
+    def move_attribute(self, path: str) -> bool:
+        """Whether those who import the file move a Module that an object keeps so: ``config.model.to(device)``.
+
+        What they keep themselves under the name, as ``self.model``, is another one.
+        """
+        root, _, name = path.rpartition(".")
+        if root != "self":
+            return False
+        files = self.parsed(self._naming(self.importers(), frozenset({name})))
+        calls = (each.func for file in files for each in nodes_in(file.tree, ast.Call))
+        moved = (each.value for each in calls if isinstance(each, ast.Attribute) and each.attr in _MOVING)
+        return any(
+            isinstance(each, ast.Attribute) and each.attr == name and dotted_path(each) != path for each in moved
+        )
 
     def _told(self, file: ModuleFile, name: str, parameter: tuple[str, int, str]) -> bool | None:
         """Whether all calls in a file give a parameter tensors of the CPU, or hand such on; None where nobody knows."""
