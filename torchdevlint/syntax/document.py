@@ -18,8 +18,8 @@ class Document(Struct, frozen=True):
     """A file that was parsed: its tree, None if there is none, and why all or some of it could not be.
 
     What cannot be parsed of a cell that was never run is a note, or an attempt that was left, and no error. So is a
-    name with a dot behind it, as when somebody looked up what an object has, or a cell that ends with ``for x in xs:``.
-    An error that is saved below its cell was seen by the author.
+    name with a dot behind it, as when somebody looked up what an object has, or a last cell that ends with
+    ``for x in xs:``. An error that is saved below its cell was seen by the author.
     """
 
     content: Content
@@ -42,7 +42,8 @@ def parsed(content: Content) -> Document:
         run = {cell.number for cell in rest.cells if not (cell.never_run or cell.refused)}
         lines = content.text.split("\n")
         typed = {number for number, each in errors.items() if _HALF_TYPED.fullmatch(lines[each.row - 1])}
-        typed.update(cell.number for cell in content.notebook.cells if cell.number in errors and _is_begun(cell))
+        last = [cell for cell in content.notebook.cells if cell.source.strip()][-1]
+        typed.update([last.number] if last.number in errors and _is_begun(last) else ())
         shown = tuple(each for number, each in errors.items() if number in run - typed)
         return Document(Content(rest.text, rest), parse(rest.text), shown)
 
