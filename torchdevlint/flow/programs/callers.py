@@ -130,7 +130,7 @@ class Callers:
         What they keep themselves under the name, as ``self.model``, is another one.
         """
         root, _, name = path.rpartition(".")
-        if root != "self":
+        if self._project is None or root != "self":
             return False
         files = self.parsed(self._naming(self.importers(), frozenset({name})))
         calls = (each.func for file in files for each in nodes_in(file.tree, ast.Call))
