@@ -109,6 +109,13 @@ def test_the_edit_of_a_factory_follows_the_argument() -> None:
     assert "append `.to(x.device)`" in reports(replace(FACT, creations=(LEGACY,)))["TDL014"].help
 
 
+def test_nothing_is_appended_to_a_constructor_of_the_cpu_that_may_be_given_a_tensor() -> None:
+    report = reports(replace(FACT, creations=(replace(LEGACY, text="torch.FloatTensor(y)", of_tensor=True),)))["TDL014"]
+    assert "`torch.as_tensor(.., dtype=torch.float32, device=x.device)`" in report.help
+    assert report.fix is None
+    assert reports(replace(FACT, creations=(LEGACY,)))["TDL014"].fix is not None
+
+
 @pytest.mark.parametrize(
     ("origin", "severity"),
     [("argument", None), ("model", Severity.ERROR), ("literal", Severity.ERROR), ("expression", Severity.ERROR)],

@@ -133,7 +133,7 @@ def _shared_by_mixed(fact: MixedDevices) -> tuple[object, ...]:
         return first.scope.rpartition(".")[0], first.attribute
     if first.where == "module" and fact.scope:
         return ()
-    return first.scope, fact.other.device
+    return (first.scope, fact.other.device, "made of a tensor") if first.of_tensor else (first.scope, fact.other.device)
 
 
 def _name(operand: Operand) -> str:

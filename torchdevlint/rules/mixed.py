@@ -164,7 +164,7 @@ def made_there(fact: MixedDevices) -> Fix | None:
     brought to the CPU by name comes back there, wherever it is made.
     """
     first = fact.creations[0]
-    if fact.there is None or first.span.file or fact.stayed.device == "cpu":
+    if fact.there is None or first.span.file or fact.stayed.device == "cpu" or first.of_tensor:
         return None
     given = keywords(first.text)
     if given is None:
@@ -276,6 +276,10 @@ def notes(fact: MixedDevices, made: Note | None = None) -> tuple[Note, ...]:
 
 def placed(first: Creation, device: str) -> str:
     """How to make what `first` makes on `device` instead, as the end of a sentence."""
+    if first.of_tensor:
+        dtype = f"torch.{torch_api.LEGACY_DTYPES[first.function.removeprefix('torch.')]}"
+        made = code(f"torch.as_tensor(.., dtype={dtype}, device={device})")
+        return f"{made}, since {code(first.function)} refuses a tensor of an accelerator, should it be given one"
     if takes_no_device(first.function):
         return f"append {code(f'.to({device})')}"
     if "device" in (keywords(first.text) or ()):

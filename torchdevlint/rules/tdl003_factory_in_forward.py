@@ -59,7 +59,8 @@ there: the device of the other side, of an input, or of a layer's weight (`self.
 function gets one tensor. It is unsafe where it gets several, of which another may be the right one; where the factory
 is random, or numbers are drawn by the tensor (`torch.bernoulli(p)`), since another device draws others; and where the
 tensor is only returned, or comes from another file, where `.to(..)` is appended. There is no fix where no such name is
-surely bound at the factory, such as in a helper that gets nothing but sizes.
+surely bound at the factory, such as in a helper that gets nothing but sizes, and none where `torch.FloatTensor` and its
+kin are given what may be a tensor: they refuse one of an accelerator, wherever its copy is to go.
 
 ## What it cannot see
 Tensors that pass through containers or attributes it does not follow. It is silent where the two devices may agree:
@@ -128,5 +129,5 @@ def check(fact: MixedDevices) -> Iterator[Report]:
 def _help(fact: MixedDevices, first: Creation) -> str:
     if fact.there is None:
         return f"make it on the device of {code(fact.other.text)}"
-    verb = "move it to" if takes_no_device(first.function) else "make it"
+    verb = "move it to" if takes_no_device(first.function) and not first.of_tensor else "make it"
     return f"{verb} where the model is: {placed(first, fact.there)}"

@@ -127,6 +127,7 @@ def _creation(frame: Frame, site: Site) -> Creation:
         attribute,
         whole,
         kept_by(machine, attribute, site) if attribute is not None else None,
+        site.of_tensor,
     )
 
 

@@ -79,6 +79,8 @@ class Creation(Struct, frozen=True):
     """Whether the attribute is the tensor; else it holds it, as lists, dicts and distributions do."""
     kept_by: tuple[str, Span] | None = None
     """The text and place of the assignment to the attribute, if a call that registers it can take its place."""
+    of_tensor: bool = False
+    """It is made by a constructor of the CPU of what may be a tensor, and one of an accelerator is refused there."""
 
 
 class Reordering(Struct, frozen=True):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.events import Collected
 from torchdevlint.flow.kinds.arrays import array_dimensions
 from torchdevlint.flow.kinds.converted import is_listed
@@ -322,6 +324,9 @@ def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, argument
         given = arguments.positional[0][0] if arguments.positional else None
         if name == "torch.Tensor" and given is not None and _may_be_tensor(frame, state, given):
             return Tensor(TOP)
-        return created(frame, state, node, name, AT_LEAST_1, DEFAULT)
+        made = created(frame, state, node, name, AT_LEAST_1, DEFAULT)
+        if given is None or array_dimensions(frame, state, given)[0]:
+            return made
+        return replace(made, creations=tuple([replace(site, of_tensor=True) for site in made.creations]))
     ndim = len(values) if values and all(is_number(value) for value in values) else AT_LEAST_1
     return created(frame, state, node, name, ndim, DEFAULT)

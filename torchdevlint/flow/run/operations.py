@@ -29,12 +29,12 @@ from torchdevlint.flow.state.devices import (
     stays_behind,
 )
 from torchdevlint.flow.state.joins import alternatives, choose, distribute, is_number
+from torchdevlint.flow.state.limits import MAX_CREATIONS
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
-    MAX_CREATIONS,
     NUMBER,
     UNKNOWN,
     Choice,

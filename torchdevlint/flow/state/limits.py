@@ -18,6 +18,8 @@ MAX_CALLS_ELSEWHERE = 120
 """How many of other files besides."""
 MAX_STATEMENTS_ELSEWHERE = 300
 """After so many statements of other files, no further function of theirs is begun."""
+MAX_CREATIONS = 100
+"""So many places where a tensor was made are remembered, each of which may become a finding."""
 
 
 def calls_followed(tree: ast.Module) -> int:

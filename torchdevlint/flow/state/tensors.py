@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.conditions import parted_by_switch
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.limits import MAX_CREATIONS
 from torchdevlint.flow.state.values import (
-    MAX_CREATIONS,
     Choice,
     Conditions,
     Library,

@@ -31,8 +31,6 @@ MAX_MEMBERS = 6
 """How many values a list is known to hold."""
 MAX_ITEMS = 300
 """A list or dict that grows beyond is a table of data, of whose items nothing is known."""
-MAX_CREATIONS = 100
-"""So many places where a tensor was made are remembered, each of which may become a finding."""
 MAX_NESTING = 8
 """How deep containers hold containers; one that is deeper is known to be a container, and of what it holds nothing."""
 
@@ -118,6 +116,8 @@ class Site(Struct, frozen=True):
     """It is drawn from a generator that the code chose, or made in a function that calculates with such values."""
     converted: bool = False
     """It is made of what the function asks for its type: whoever gives it knows what goes with it."""
+    of_tensor: bool = False
+    """It is made by a constructor of the CPU, such as ``torch.FloatTensor``, of what may be a tensor."""
 
 
 class Step(Struct, frozen=True, eq=False):
