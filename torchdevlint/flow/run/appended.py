@@ -6,6 +6,7 @@ So is what functions put into one of an object that has a name: ``policy.rewards
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
@@ -15,24 +16,42 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import MAX_MEMBERS, UNKNOWN, Map, Obj, Seq, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
+FILLS = frozenset({"append", "extend", "insert", "add", "appendleft"})
+"""Methods that put something into a list, a set or a queue."""
+
 
 def note(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
-    """``self.outputs.append(x)`` and ``self.outputs[name] = x``, where `node` is the list or dict."""
-    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+    """``self.outputs.append(x)`` and ``self.outputs[name] = x``, where `node` is the list or dict.
+
+    It may be a list in a dict as well: ``self.losses["train"]``.
+    """
+    kept = node.value if isinstance(node, ast.Subscript) else node
+    if not isinstance(kept, ast.Attribute) or not isinstance(kept.value, ast.Name):
         return
-    if _own(node) is not None:
+    if _own(kept) is not None:
         holder = frame.owner
     else:
-        held = frame.evaluate(node.value, state)
+        held = frame.evaluate(kept.value, state)
         holder = held.info if isinstance(held, Obj) else None
     if holder is not None:
-        holder.appended.setdefault(node.attr, {})[node] = value
+        name = kept.attr if node is kept else _item(kept.attr, node.slice)  # type: ignore[attr-defined]
+        holder.appended.setdefault(name, {})[node] = value
+
+
+def _item(name: str, key: ast.expr) -> str:
+    """What an item of a dict is called; nobody knows which one it is without a constant key."""
+    return f"{name}[{key.value!r}]" if isinstance(key, ast.Constant) else f"{name}[]"
 
 
 def begins_empty(value: Value | None) -> bool:
-    """Whether every method that assigns the list or dict makes it an empty one."""
-    empty = type(value) is Map and value.closed and not value.items
-    return empty or (type(value) is Seq and value.items == ())
+    """Whether every method that assigns the list or dict makes it an empty one, or a dict of empty lists."""
+    if type(value) is Map:
+        return value.closed and all(_is_empty_list(each) for _, each in value.items)
+    return _is_empty_list(value)
+
+
+def _is_empty_list(value: Value | None) -> bool:
+    return type(value) is Seq and value.items == ()
 
 
 def appenders(info: ClassInfo, name: str) -> tuple[ast.AST, ...]:
@@ -43,6 +62,8 @@ def appenders(info: ClassInfo, name: str) -> tuple[ast.AST, ...]:
 def filled(info: ClassInfo, name: str, empty: Value) -> Value:
     """The list or dict with what was put into it, if that is one kind of thing."""
     values = list(info.appended.get(name, {}).values())
+    if isinstance(empty, Map) and empty.items:
+        return empty if values else _with_items(info, name, empty)
     element = blurred(join_all(values))
     if element == UNKNOWN:
         return empty
@@ -51,14 +72,27 @@ def filled(info: ClassInfo, name: str, empty: Value) -> Value:
     return Seq(None, element, tuple(dict.fromkeys(values))[:MAX_MEMBERS])
 
 
+def _with_items(info: ClassInfo, name: str, empty: Map) -> Map:
+    """A dict of empty lists with what was put into each; what was put into one of them may be in any."""
+    somewhere = list(info.appended.get(f"{name}[]", {}).values())
+    items: list[tuple[Any, Value]] = []
+    for key, each in empty.items:
+        put = list(info.appended.get(f"{name}[{key!r}]", {}).values())
+        element = blurred(join_all([*put, *somewhere]))
+        members = tuple(dict.fromkeys(put))[:MAX_MEMBERS]
+        items.append((key, each if element == UNKNOWN else Seq(None, element, members)))
+    return Map(tuple(items), empty.element, empty.closed)
+
+
 @once_a_node
 def _appenders(node: ast.ClassDef) -> dict[str, tuple[ast.AST, ...]]:
     found: dict[str, dict[ast.AST, None]] = {}
     for method in node.body:
         if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for call in nodes_in(method, ast.Call):
-                appends = isinstance(call.func, ast.Attribute) and call.func.attr == "append"
-                name = _own(call.func.value) if appends else None  # type: ignore[attr-defined]
+                appends = isinstance(call.func, ast.Attribute) and call.func.attr in FILLS
+                kept = call.func.value if appends else call  # type: ignore[attr-defined]
+                name = _own(kept.value if isinstance(kept, ast.Subscript) else kept)
                 if name is not None:
                     found.setdefault(name, {})[method] = None
             for item in nodes_in(method, ast.Subscript):

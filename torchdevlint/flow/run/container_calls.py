@@ -53,11 +53,11 @@ def container_method(
         if name in ("update", "setdefault", "clear", "popitem"):
             return _grow_map(state, callee, receiver, arguments)
         return UNKNOWN
-    if name in ("append", "extend", "insert", "add", "appendleft") and arguments.positional:
+    if name in appended.FILLS and arguments.positional:
         added = arguments.positional[-1][1]
         value = element_of(added) if name == "extend" else added
+        appended.note(frame, state, callee.value, value)
         if name == "append":
-            appended.note(frame, state, callee.value, value)
             _keep(state, callee.value, _appended(frame, state, callee, receiver, value))
         else:
             _keep(state, callee.value, Seq(None, value if receiver.items == () else join(receiver.element, value)))
