@@ -55,3 +55,25 @@ def test_what_they_give_to_others(tmp_path: Path) -> None:
     test = 'import torch\nfrom net import add\n\nDEVICE = "cpu"\n\ndef test_add():\n    add(torch.ones(4), DEVICE)\n'
     written(tmp_path, net=net, test_add=test)
     assert not [each for each in found(tmp_path) if each.startswith("test_add")]
+
+
+TRY = """import sys
+import torch
+
+device = "cpu"
+net = torch.nn.Linear(4, 4)
+net.load_state_dict(torch.load(sys.argv[1]))
+print(net(torch.ones(4).to(device)))
+"""
+TRAIN = """import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+net = torch.nn.Linear(4, 4).to(device)
+torch.save(net.state_dict(), "net.pt")
+"""
+
+
+def test_a_file_from_elsewhere(tmp_path: Path) -> None:
+    """On the CPU a checkpoint of a GPU is what cannot be read, unless it is said where to."""
+    written(tmp_path, test_folder=TRY, train=TRAIN)
+    assert found(tmp_path) == ["test_folder.py:TDL201"]

@@ -39,7 +39,7 @@ from torchdevlint.flow.programs.moved_before import is_moved_before
 from torchdevlint.flow.programs.moved_results import is_moved_next, is_moved_where_called, is_never_read_again
 from torchdevlint.flow.programs.moving_readers import is_moved_by_readers
 from torchdevlint.flow.programs.never_finished import is_never_finished
-from torchdevlint.flow.programs.on_accelerators import OnAccelerators
+from torchdevlint.flow.programs.on_accelerators import MIXING, OnAccelerators
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.read_by_wrapped import is_read_by_wrapped
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
@@ -77,9 +77,11 @@ class Home:
 
     def graded(self, fact: Fact) -> Fact:
         """The fact with what the programs that come to it say of how bad it is."""
-        if self._project is not None and is_test(self._project) and is_bound_to_cpu(self._tree, self._text):
+        if self._project is None:
+            return fact
+        if isinstance(fact, MIXING) and is_test(self._project) and is_bound_to_cpu(self._tree, self._text):
             return replace(fact, at_home=True)
-        if fact.at.file or self._project is None:
+        if fact.at.file:
             return fact
         nobody_comes = self._is_left_over or self._is_of_test(fact.at) or has_part_in(fact, self._is_dead)
         at_home = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at) or self._never_ends(fact)

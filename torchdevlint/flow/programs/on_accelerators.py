@@ -20,7 +20,7 @@ from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
-_MIXING = (BatchNotMoved, LossNotMoved, MixedDevices, ReadOnHost)
+MIXING = (BatchNotMoved, LossNotMoved, MixedDevices, ReadOnHost)
 """What hurts where something is on an accelerator."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 MOST_CODE = 2500
@@ -40,13 +40,13 @@ class OnAccelerators:
 
         One has to come to the line with an operand that is on an accelerator; so it may where nobody knows.
         """
-        programs = self._application.programs if isinstance(fact, _MIXING) and not fact.at.file else None
+        programs = self._application.programs if isinstance(fact, MIXING) and not fact.at.file else None
         coming = None if programs is None else programs.coming_to(fact.at.row)
         return coming is None or any(self._is_placed(each, _placed(fact)) for each in coming)
 
     def show(self, fact: Fact) -> bool:
         """Whether a program is seen to come to a line with an operand that is on an accelerator."""
-        programs = self._application.programs if isinstance(fact, _MIXING) and not fact.at.file else None
+        programs = self._application.programs if isinstance(fact, MIXING) and not fact.at.file else None
         coming = [] if programs is None else programs.seen_at(fact.at.row)
         return any(self._is_placed(each, _placed(fact), unknown=False) for each in coming)
 
