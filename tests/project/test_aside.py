@@ -90,6 +90,7 @@ files = !ls data
 
 print(torch.ones(3))
 """
+EXPORTED = "# Commented out IPython magic to ensure Python compatibility.\n"
 
 
 @pytest.mark.parametrize(
@@ -99,6 +100,7 @@ print(torch.ones(3))
         ({"segment": "%%writefile net.py\n" + CELLS}, []),
         ({"segment": CELLS, "main": "import segment\n"}, ["segment.py:TDL901"]),
         ({"segment": CELLS + "print((\n"}, ["segment.py:TDL901"]),
+        ({"segment": CELLS + EXPORTED}, ["segment.py:TDL901"]),
         ({"segment": "import torch\nprint(torch.ones(3\n"}, ["segment.py:TDL901"]),
     ],
 )

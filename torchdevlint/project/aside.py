@@ -22,6 +22,7 @@ from torchdevlint.source.text import UndecodableError, decode
 
 _LEFT_BY_TOOLS = ("tempCodeRunnerFile.py",)
 """What "Code Runner" of an editor leaves of a selection that it ran."""
+_EXPORTED = b"# Commented out IPython magic to ensure Python compatibility."
 _MAGIC = regex(rb"(?m)^[ \t]*[!%]")
 _ASYNC = regex(rb"\basync(?=\s*=[^=])")
 _FIRST_FOR_3_7 = (0, 4, 1)
@@ -51,8 +52,11 @@ def is_aside(filename: str, data: bytes) -> bool:
 
 
 def _is_of_cells(data: bytes) -> bool:
-    """Whether Python would read a file but for what IPython adds to it: ``!pip install``, ``%matplotlib``."""
-    if not _MAGIC.search(data):
+    """Whether Python would read a file but for what IPython adds to it: ``!pip install``, ``%matplotlib``.
+
+    What Colab has exported as a program is meant to be one.
+    """
+    if not _MAGIC.search(data) or _EXPORTED in data:
         return False
     try:
         module_of("\n".join(translate(decode(data).splitlines()).rows))
