@@ -178,3 +178,60 @@ def test_an_object_that_is_tried_where_it_was_made_is_nowhere_else(project: File
             assert torch.all(Synth().numbers(3) == torch.tensor([0, 1, 2]))
     """
     assert project({"synth.py": SYNTH, "test_synth.py": tried})["test_synth.py"] == set()
+
+
+NESTED = """
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            self.attention = nn.MultiheadAttention(size, 1)
+
+        def forward(self, x):
+            return x + self.attention(x, x, x)[0]
+
+    class Encoder(nn.Module):
+        def __init__(self, size, count=2, device="cpu"):
+            super().__init__()
+            self.blocks = nn.ModuleList([Block(size) for _ in range(count)]).to(device)
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+
+    class Model(nn.Module):
+        def __init__(self, size, device="cpu"):
+            super().__init__()
+            self.encoder = Encoder(size, device=device)
+
+        def forward(self, x):
+            return self.encoder(x)
+"""
+BUILDING = """
+    import torch
+    from nets import Model
+
+    if __name__ == "__main__":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        model = Model(4GIVEN)
+        print(model(torch.ones(3, 1, 4)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (", device=device", {(7, "TDL004")}),
+        ("", set()),
+        (', device="cpu"', set()),
+    ],
+    ids=["of the program", "none", "the CPU"],
+)
+def test_parts_of_parts_are_where_the_outermost_constructor_was_told(
+    project: Files, given: str, expected: set[tuple[int, str]]
+) -> None:
+    """A list of blocks that a part moves to the device which it is handed on."""
+    found = project({"nets.py": NESTED, "main.py": BUILDING.replace("GIVEN", given)})
+    assert found == {"nets.py": set(), "main.py": expected}

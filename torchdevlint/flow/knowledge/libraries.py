@@ -171,6 +171,14 @@ def moves_in_place(name: str) -> bool:
     return found is not None and found.in_place
 
 
+_SHOWS_PROGRESS = regex(r"tqdm\.(?:\w+\.)*tqdm(?:_notebook)?|rich\.progress\.track|alive_progress\.alive_it")
+
+
+def shows_progress(name: str) -> bool:
+    """Whether a function gives one after the other what its first argument holds, and draws how far it is."""
+    return _SHOWS_PROGRESS.fullmatch(name) is not None
+
+
 _HOLDS_TENSORS = regex(
     r"torchaudio\.transforms\.(?:\w+\.)*(?:InverseSpectrogram|Spectrogram|MelSpectrogram|MelScale|MFCC|LFCC|GriffinLim)"
 )

@@ -78,10 +78,12 @@ def _with(value: Value, given: Mapping[str, Value]) -> Value:
             return argument
         place = _place(value.given, given)
         return replace(value, given=None if place == TOP else place)
-    if isinstance(value, Obj) and value.given:
-        return replace(value, given=tuple((name, _with(each, given)) for name, each in value.given))
+    if isinstance(value, Obj):
+        held = value.given and tuple((name, _with(each, given)) for name, each in value.given)
+        return replace(value, device=_place(value.device, given), given=held)
     if isinstance(value, Library) and value.device is not None:
-        return replace(value, device=_place(value.device, given))
+        parts = tuple(_with(each, given) for each in value.children)
+        return replace(value, device=_place(value.device, given), children=parts)
     if type(value) is Partial or (type(value) is Func and len(value.closure.scopes) > 1):
         return UNKNOWN  # it sees the names of the method that made it, which hold what the summary says
     return _held_with(value, given)

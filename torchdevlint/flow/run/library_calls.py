@@ -45,6 +45,7 @@ from torchdevlint.flow.state.values import (
     Dev,
     Guard,
     Library,
+    Map,
     Obj,
     Seq,
     Step,
@@ -106,6 +107,9 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
     metrics.compare(frame, state, node, name, arguments)
     if name.startswith("einops."):
         return einops_calls.call(frame, state, node, name, arguments)
+    if libraries.shows_progress(name) and arguments.positional:
+        shown = arguments.positional[0][1]
+        return shown if isinstance(shown, (Tensor, Seq, Map)) else UNKNOWN
     if name.startswith("torch.ops."):
         _custom_operation(frame, state, node, name, arguments)
     if libraries.makes_model(name):

@@ -17,7 +17,7 @@ from torchdevlint.flow.run.batch_beside import compare_with_batch, taken_by_name
 from torchdevlint.flow.run.gathered import gathered
 from torchdevlint.flow.run.imports import resolve
 from torchdevlint.flow.run.operations import Operands, combine
-from torchdevlint.flow.run.outputs import follows_input, taken_by_loss
+from torchdevlint.flow.run.outputs import follows_input, is_told_by_word, taken_by_loss
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.wrapping import scatters
 from torchdevlint.flow.scope.assigned import targets_by_value
@@ -240,6 +240,8 @@ def _call_unknown_class(
     if not module.name and device == TOP:
         compare_with_batch(frame, state, node, operands)
         return follows_input(operands)
+    if is_told_by_word(operands):
+        return UNKNOWN
     if method and _gives_back(frame, node):
         return UNKNOWN
     if module.name or device == MODEL or on_cpu(device):

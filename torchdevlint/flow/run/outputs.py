@@ -21,7 +21,19 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import device_if_tensor, given_tensor
-from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Func, Library, Obj, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    UNKNOWN,
+    Choice,
+    Const,
+    Func,
+    Library,
+    Obj,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+)
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -100,6 +112,8 @@ def follows_input(operands: Operands) -> Value:
 
     Which one of several accelerators that is, the module decides. Nor is it known of arguments which place they share.
     """
+    if is_told_by_word(operands):
+        return UNKNOWN
     given = {device_if_tensor(value) for _, value in operands}
     of_arguments = next(iter(given)) if len(given) == 1 else None
     if of_arguments is not None and of_arguments.origin is Origin.ARGUMENT:
@@ -109,6 +123,17 @@ def follows_input(operands: Operands) -> Value:
         replace(each.device, index=None) for each in moved if each.device not in (TOP, Device(Origin.LITERAL, "meta"))
     }
     return Tensor(places.pop(), None, (), moved[0].steps, opaque=True) if len(places) == 1 else UNKNOWN
+
+
+def is_told_by_word(operands: Operands) -> bool:
+    """Whether a module is told what to do, ``net(x, mode="decode")``: it may give something else for each word."""
+    return any(_is_word(value) for _, value in operands)
+
+
+def _is_word(value: Value) -> bool:
+    if isinstance(value, Choice):
+        return all(_is_word(each) for _, each in value.alternatives)
+    return isinstance(value, Text) or (isinstance(value, Const) and isinstance(value.value, str))
 
 
 def of_forward(module: Obj, operands: Operands) -> Value:
