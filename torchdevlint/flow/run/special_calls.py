@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
-from torchdevlint.flow.state.joins import AXES, element_of, join_all, sequence
+from torchdevlint.flow.state.joins import AXES, distribute, element_of, join_all, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import as_output
@@ -29,6 +29,7 @@ from torchdevlint.flow.state.values import (
     NUMBER,
     TEXT,
     UNKNOWN,
+    Choice,
     Const,
     Dev,
     Guard,
@@ -54,8 +55,12 @@ def _variable(frame: Frame, state: State, node: ast.Call, arguments: Arguments) 
 
 
 def _parameter(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    data = arguments.value(0, "data")
-    step = Step("a parameter, which moves with its Module", node)
+    return _as_parameter(arguments.value(0, "data"), Step("a parameter, which moves with its Module", node))
+
+
+def _as_parameter(data: Value, step: Step) -> Value:
+    if isinstance(data, Choice):
+        return distribute(data, lambda each: _as_parameter(each, step))
     if isinstance(data, Tensor):
         return Tensor(data.device, data.ndim, data.creations, (*data.steps, step), data.moved, True)
     return Tensor(TOP, None, (), (step,), parameter=True)
