@@ -17,7 +17,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Obj, Tensor
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignment_of, nodes_in
 
 
 def _note_assignment(event: AttributeAssigned) -> None:
@@ -42,7 +42,8 @@ def _is_made_each_time(function: ast.AST | None, target: ast.Attribute, move: as
     """
     if not isinstance(function, ast.FunctionDef) or function.name != "forward":
         return False
-    bound = (target for each in straight(function.body) for target in getattr(each, "targets", ()))
+    made = filter(None, map(assignment_of, straight(function.body)))
+    bound = (one for each in made for one in each.targets)
     fixed = any(each is target for each in bound) or any(
         each.arg == "requires_grad" and isinstance(each.value, ast.Constant) and each.value.value is False
         for each in nodes_in(move, ast.keyword)
