@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.taken_by_torch import takes_tensor
 from torchdevlint.flow.scope.uses import grows
 from torchdevlint.flow.state.classes import ClassInfo
@@ -53,9 +54,25 @@ def as_used(info: ClassInfo, target: ast.Attribute, value: Unknown) -> Value:
 
 
 def _is_taken(info: ClassInfo, use: _Use) -> bool:
-    """``F.conv2d(x, self.kernel)``: a function of torch takes nothing but a tensor there."""
+    """``F.conv2d(x, self.kernel)``: a function of torch takes nothing but a tensor there; so does a loss of torch."""
     names = ((info.public_name(call.func), place) for call, place in use.given)
-    return any(name is not None and takes_tensor(name, place) for name, place in names)
+    if any(name is not None and takes_tensor(name, place) for name, place in names):
+        return True
+    return any(place in _OF_LOSSES and _is_loss_of_torch(info, call.func) for call, place in use.given)
+
+
+_OF_LOSSES = (0, 1, "input", "target")
+
+
+def _is_loss_of_torch(info: ClassInfo, callee: ast.expr) -> bool:
+    """Whether it is an attribute of `self` that the class makes a loss of `torch.nn`, and nothing else."""
+    path = f"self.{_of_self(callee)}"
+    values = [each for one in info.mro for each in values_by_path(one.node).get(path, ())]
+    made = [info.public_name(each.func) if isinstance(each, ast.Call) else None for each in values]
+    return bool(made) and all(each is not None and _LOSS.fullmatch(each) is not None for each in made)
+
+
+_LOSS = regex(r"torch\.nn\.(?:modules\.loss\.)?\w+Loss")
 
 
 @once_a_node
