@@ -105,20 +105,29 @@ def analyse(
     if any(map(_rests_on_the_default, facts)) and any(map(changes_default, grading.entry_scripts())):
         facts = found(default_changed=True)
     grading.keep_what_was_asked()
-    told = {each for each in facts if isinstance(each, MixedDevices) and each.led_by}
-    if told and project is not None:
-        told = set() if alone else set(not_told_there(told, partial(_mixed_in, settings=settings, project=project)))
-        facts = [each for each in facts if not (isinstance(each, MixedDevices) and each.led_by) or each in told]
-    return with_causes(facts)
+    return with_causes(_told_here(facts, settings, project, alone))
+
+
+def _told_here(facts: list[Fact], settings: Settings, project: Project | None, alone: bool) -> list[Fact]:
+    """The facts without those that this file only leads to, where the other file tells of them, or nobody asks."""
+    led = [each for each in facts if isinstance(each, MixedDevices) and each.led_by]
+    if not led or project is None:
+        return facts
+    kept = [] if alone else list(not_told_there(led, partial(_mixed_in, settings=settings, project=project)))
+    return [each for each in facts if each not in led or each in kept]
 
 
 def _mixed_in(path: str, settings: Settings, project: Project) -> list[Fact]:
     """The operands that are mixed in another file of the project, for all that it knows by itself."""
     module = project.library.get(path)
+    project.used(path, "", module)
     if module is None:
         return []
+    asked = Project(path, project.library)
     kinds = frozenset({MixedDevices.__name__})
-    return analyse(module.tree, module.source, settings, kinds, Project(path, project.library), alone=True)
+    facts = analyse(module.tree, module.source, settings, kinds, asked, alone=True)
+    project.add(asked)
+    return facts
 
 
 def _rests_on_the_default(fact: Fact) -> bool:

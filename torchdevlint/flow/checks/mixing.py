@@ -84,9 +84,10 @@ def _note_mixed(event: Mixed) -> None:
         )
         if led is None or found.brought is not None:
             return found
-        call, caller = machine.span_of(led[0]), led[1].called_at[1] if led[1].called_at is not None else frame
-        text = machine.text_of(led[0])
-        return replace(found, at=call, led_by=text, met_at=found.at, scope=caller.scope, there=None, here=None)
+        call, callee = led
+        scope = callee.called_at[1].scope if callee.called_at is not None else frame.scope
+        led_by, at = machine.text_of(call), machine.span_of(call)
+        return replace(found, at=at, led_by=led_by, met_at=found.at, scope=scope, there=None, here=None)
 
     shown: list[Site | None] = [*sites] or [None]
     for site in shown:
