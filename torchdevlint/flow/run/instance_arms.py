@@ -66,7 +66,7 @@ def refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: St
 
 def _is_of_another_class(value: Value, kinds: Value) -> bool:
     """Whether none of the classes of the project that are asked for is that of a value, or one below which it is."""
-    asked = kinds.items or () if isinstance(kinds, Seq) else (kinds,)
+    asked = _each_of(kinds)
     line = value.info.mro if isinstance(value, Obj) else ()
     return bool(asked) and all(isinstance(each, Cls) and each.info not in line for each in asked)
 
@@ -77,8 +77,13 @@ _SEQUENCES = frozenset({Ref("builtins.list"), Ref("builtins.tuple")})
 
 def _are(kinds: Value, known: frozenset[Value]) -> bool:
     """Whether a class that is asked for is one of those known, or each of a tuple of classes."""
-    asked = kinds.items or () if isinstance(kinds, Seq) else (kinds,)
+    asked = _each_of(kinds)
     return bool(asked) and all(each in known for each in asked)
+
+
+def _each_of(kinds: Value) -> tuple[Value, ...]:
+    """The classes of a tuple of them, or the one."""
+    return kinds.items or () if isinstance(kinds, Seq) else (kinds,)
 
 
 def _classes_asked(frame: Frame, test: ast.Call, state: State) -> Value | None:
