@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.checks.file_names import Scopes
 from torchdevlint.flow.checks.saved_names import before, values_in
-from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name, variable_of
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, variable_of
 from torchdevlint.source.nodes import assignment_of, assignments_in, inside, is_inside, nodes_in, once_a_node
 
 _OF_MODULES = frozenset(
@@ -114,12 +114,7 @@ def is_bare_module(tree: ast.Module, node: ast.expr) -> bool:
 def says_cpu(call: ast.Call) -> bool:
     """``x.cpu()``, ``x.to("cpu")``, ``x.to(torch.device("cpu"))``"""
     given = (*call.args, *(each.value for each in call.keywords))
-    return last_name(call.func) == "cpu" or (last_name(call.func) == "to" and any(map(is_cpu, given)))
-
-
-def is_cpu(node: ast.expr) -> bool:
-    node = device_spec(node)
-    return isinstance(node, ast.Constant) and node.value == "cpu"
+    return last_name(call.func) == "cpu" or (last_name(call.func) == "to" and any(map(is_cpu_spec, given)))
 
 
 def _is_of(call: ast.Call, path: str) -> bool:

@@ -15,7 +15,6 @@ from torchdevlint.flow.checks.file_names import Place, Scopes, class_around, fil
 from torchdevlint.flow.checks.kept_modules import (
     has_items_of_cpu,
     is_bare_module,
-    is_cpu,
     is_kept,
     is_made_here,
     is_sent_to_cpu,
@@ -46,7 +45,7 @@ from torchdevlint.flow.checks.saved_parts import (
 )
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype, last_name, public_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_cpu_spec, is_dtype, last_name, public_path
 from torchdevlint.source.nodes import assignments_in, nodes_in, own_nodes_in
 
 _TO_HOST = frozenset("cpu numpy tolist item size dim numel nelement keys".split())
@@ -258,7 +257,7 @@ class _Judge(Struct):
         given = [*node.args, *(each.value for each in node.keywords)]
         places = [each.value for each in node.keywords if each.arg in ("device", "map_location")]
         if places:
-            return all(map(is_cpu, places))
+            return all(map(is_cpu_spec, places))
         if (
             _is_factory(node)
             or called == "device"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from torchdevlint.flow.programs.places import first_holding, holds
-from torchdevlint.flow.scope.names import last_name, mentions_device
+from torchdevlint.flow.scope.names import is_cpu_spec, last_name, mentions_device
 from torchdevlint.flow.scope.programs import mentions_accelerators, names_accelerators, without_comments
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile, ModuleText
@@ -50,7 +50,7 @@ def is_bound_to_cpu(tree: ast.Module, source: str) -> bool:
     if not any(map(_binds_cpu, tree.body)) or names_accelerators(without_comments(source)):
         return False
     given = (each.arg for each in nodes_in(tree, ast.arg))
-    asked = (last_name(each.func) for each in nodes_in(tree, ast.Call) if not _is_cpu(each))
+    asked = (last_name(each.func) for each in nodes_in(tree, ast.Call) if not is_cpu_spec(each))
     brought = (each.asname or each.name for each in nodes_in(tree, ast.alias))
     return not any(mentions_device(each) for each in (*given, *asked, *brought))
 
@@ -58,16 +58,9 @@ def is_bound_to_cpu(tree: ast.Module, source: str) -> bool:
 def _binds_cpu(statement: ast.stmt) -> bool:
     """``DEVICE = torch.device("cpu")``, or ``CONTEXT = Context(device="cpu")``."""
     value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
-    if isinstance(value, ast.Call) and any(each.arg == "device" and _is_cpu(each.value) for each in value.keywords):
+    if isinstance(value, ast.Call) and any(each.arg == "device" and is_cpu_spec(each.value) for each in value.keywords):
         return True
-    return value is not None and _is_cpu(value)
-
-
-def _is_cpu(node: ast.expr) -> bool:
-    """``"cpu"``, ``torch.device("cpu")``."""
-    if isinstance(node, ast.Call) and last_name(node.func) == "device" and len(node.args) == 1:
-        return _is_cpu(node.args[0])
-    return isinstance(node, ast.Constant) and node.value == "cpu"
+    return value is not None and is_cpu_spec(value)
 
 
 def is_of_fixture_on_cpu(own: ModuleFile, project: Project, line: int) -> bool:

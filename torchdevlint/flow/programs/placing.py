@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.handed_devices import HandedDevices
 from torchdevlint.flow.scope.cuda_literals import Scope, is_settled, names_cpu
-from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name, places_in, public_path
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, places_in, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -115,8 +115,8 @@ def _of_libraries(tree: ast.Module) -> dict[str, str]:
 def is_put_on_host(call: ast.Call) -> bool:
     """Whether a call brings something to the CPU by name."""
     is_move = isinstance(call.func, ast.Attribute) and call.func.attr == "to" and len(call.args) <= 1
-    named = [device_spec(each) for each in places_in(call)] if is_move else []
-    return len(named) == 1 and isinstance(named[0], ast.Constant) and named[0].value == "cpu"
+    named = places_in(call) if is_move else ()
+    return len(named) == 1 and is_cpu_spec(named[0])
 
 
 def is_of_host(call: ast.Call) -> bool:

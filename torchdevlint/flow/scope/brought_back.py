@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.scope.assigned import targets_by_value
-from torchdevlint.flow.scope.names import device_spec, places_in
+from torchdevlint.flow.scope.names import is_cpu_spec, places_in
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -32,5 +32,5 @@ def _brought_in(scope: Scope) -> list[ast.expr]:
 
 
 def _is_sent_to_cpu(call: ast.Call) -> bool:
-    named = any(isinstance(each, ast.Constant) and each.value == "cpu" for each in map(device_spec, places_in(call)))
+    named = any(map(is_cpu_spec, places_in(call)))
     return isinstance(call.func, ast.Attribute) and (call.func.attr == "cpu" or (call.func.attr == "to" and named))

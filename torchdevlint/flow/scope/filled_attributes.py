@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import device_spec, dotted_path, places_in
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, places_in
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -50,5 +50,4 @@ def _is_brought(value: ast.expr, method: ast.AST, hops: int = _MOST_HOPS) -> boo
 def _brings(call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute):
         return False
-    named = map(device_spec, places_in(call) if call.func.attr == "to" else ())
-    return call.func.attr in _TO_HOST or any(isinstance(each, ast.Constant) and each.value == "cpu" for each in named)
+    return call.func.attr in _TO_HOST or (call.func.attr == "to" and any(map(is_cpu_spec, places_in(call))))

@@ -71,6 +71,12 @@ def device_spec(node: ast.expr) -> ast.expr:
     return node.args[0] if is_made else node  # type: ignore[attr-defined]
 
 
+def is_cpu_spec(node: ast.expr) -> bool:
+    """Whether an expression spells the CPU out: ``"cpu"``, ``torch.device("cpu")``."""
+    named = device_spec(node)
+    return isinstance(named, ast.Constant) and named.value == "cpu"
+
+
 def is_dtype(node: ast.AST) -> bool:
     """Whether an expression names a `torch.dtype`, by what its file imports."""
     return is_dtype_name(public_path(node))
