@@ -158,6 +158,9 @@ CHECKS = {
     "leaving_together": {
         "EVENTS": "LayerCalled Returned",
     },
+    "left_apart": {
+        "EVENTS": "FileEnded",
+    },
     "left_on": {
         "EVENTS": "FunctionCalled",
     },
@@ -210,6 +213,9 @@ CHECKS = {
     },
     "returns": {
         "EVENTS": "Filled FunctionEnded Marked Returned",
+    },
+    "round_trips": {
+        "EVENTS": "Returned",
     },
     "sized_alike": {
         "EVENTS": "ForeignCalled LayerCalled Placed Returned",

@@ -20,6 +20,15 @@ def of_part(fact: DeviceNotForwarded) -> Report:
             notes=(Note(f"{code(fact.parameter)} moves what comes in another case", fact.parameter_at),),
             fix=None,
         )
+    if fact.kind == "apart":
+        return Report(
+            span=fact.at,
+            message=f"{code(fact.function)} asks {code(fact.parameter)}, and leaves {code(fact.target)} where it is",
+            symptom=_SYMPTOM,
+            help=f"move {code(fact.target)} there",
+            notes=(),
+            fix=None,
+        )
     unread = Note(f"{code(fact.parameter)} is not read anywhere in {code(fact.function)}", fact.parameter_at)
     if fact.kind == "asked":
         given = code(f"{fact.text}()")
@@ -38,6 +47,17 @@ def of_part(fact: DeviceNotForwarded) -> Report:
             symptom=_SYMPTOM,
             help=f"move what it gives or keeps to {code(fact.parameter)}",
             notes=(),
+            fix=None,
+        )
+    if fact.kind == "brought":
+        asks = f"asks for {code(fact.text)} and never reads it"
+        does = asks if fact.text else f"brings {code(fact.target)} to the CPU"
+        return Report(
+            span=fact.at,
+            message=f"{code(fact.function)} {does}, and returns what is on the CPU",
+            symptom="RuntimeError: Expected all tensors to be on the same device, but found at least two devices",
+            help=f"write {edit(fact.suggestion)}",
+            notes=(unread,) if fact.text else (Note(f"{code(fact.target)} is brought here", fact.parameter_at),),
             fix=None,
         )
     if fact.kind == "unread":

@@ -8,12 +8,11 @@ Finds functions with a parameter `device` or `map_location` that they never read
   address without any (a file is TDL201's);
 - they move whatever they are given, but for one case, or are called after a move (`to`, `change_device`) and do none;
 - they are the `to` of an object that keeps several tensors, and move some of them;
-- they call a function or class of the same file, or `super().__init__(..)`, that takes the same parameter, has a
-  default for it, and is not given it.
+- they call a function or class of the file, or `super().__init__(..)`, that takes it too, and is not given it.
 
-So are functions that ask where something is, `device = x.device` or `device = next(model.parameters()).device`, and
-never read the answer, where they give that model an argument as it came, or what a factory makes on the CPU leaves
-them, goes to a model, or meets what they were given.
+So are functions that ask where something is, `device = x.device`, and never read the answer, where they give that
+model an argument as it came, return what they brought to the CPU, or what a factory makes there leaves them or meets
+what they were given; and those that ask whether `x` is elsewhere, and leave it there.
 
 ## Why is this bad?
 The caller says where the result is to be, and nothing happens. It is on the CPU, and the error comes later, in another
@@ -86,6 +85,7 @@ from torchdevlint.rules.wording import code, edit
 from torchdevlint.source.nodes import nodes_in
 
 SEVERITY = Severity.WARNING
+_OF_PARTS = frozenset({"apart", "arm", "attribute", "asked", "brought", "mover", "unread"})
 EXECUTION = "operation"
 PROBE = '''
 """What a function makes without handing on its `device` is on the default device, whatever it is told."""
@@ -297,7 +297,7 @@ EVENTS = {FunctionCalled: _note_call, Constructed: _note_constructor, FunctionEn
 
 
 def check(fact: DeviceNotForwarded) -> Iterator[Report]:
-    if fact.kind in ("arm", "attribute", "asked", "mover", "unread"):
+    if fact.kind in _OF_PARTS:
         yield of_part(fact)
         return
     yield Report(

@@ -24,14 +24,19 @@ _TENSORS = torch_api.TENSOR_CLASSES
 _CONTAINERS = frozenset({"dict", "list", "tuple", "set", "Mapping", "Sequence", "MutableMapping", "OrderedDict"})
 _MAKES_ANEW = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "array", "device_put", "stack", "Tensor"})
 """Who makes tensors of what are none means to leave alone those that are."""
+_MODULE = Ref("torch.nn.Module")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
 class Arm(NamedTuple):
-    """What a function returns in one case; `kinds` are the classes that the test names, None where it asks for more."""
+    """What a function returns in one case; `kinds` are the classes that the test names, None where it asks for more.
+
+    `flag` is what the case asks for besides, by the name of the method that it calls: ``if detach: return x.detach()``.
+    """
 
     kinds: tuple[ast.expr, ...] | None
     value: ast.expr
+    flag: str = ""
 
 
 def _note_end(event: FunctionEnded) -> None:
@@ -41,21 +46,20 @@ def _note_end(event: FunctionEnded) -> None:
     subject, arms = _arms(function)
     if len(arms) < 2 or any(last_name(each.func) in _MAKES_ANEW for each in nodes_in(function, ast.Call)):
         return
-    moves = [(arm, move) for arm in arms if (move := _moved_in(function, arm.value)) is not None]
+    moves = [each for each in nodes_in(function, ast.Call) if _is_move(function, each)]
     if not moves:
         return
     seen = False
     for arm in arms:
         kinds = _kinds(frame, arm)
         forgotten = None
-        if kinds == "tensors" and not seen and _is(arm.value, subject):
+        if kinds == "tensors" and not seen and _is(_before(arm.value, arm.flag), subject):
             forgotten = arm.value
         elif kinds == "containers":
             forgotten = _unmoved_part(arm.value, subject)
         seen = seen or kinds == "" or (kinds == "tensors" and forgotten is None)
-        others = [move for other, move in moves if other is not arm]
-        if forgotten is not None and others:
-            _record(frame, event.state, function, forgotten, others[0])
+        if forgotten is not None:
+            _record(frame, event.state, function, forgotten, moves[0])
             return
 
 
@@ -100,15 +104,31 @@ def _is_chain(body: list[ast.stmt]) -> bool:
 def _in_turn(body: list[ast.stmt], subject: str) -> Iterator[Arm]:
     for statement in body:
         if isinstance(statement, ast.If):
-            if len(statement.body) == 1 and isinstance(statement.body[0], ast.Return) and statement.body[0].value:
-                yield Arm(_asked(statement.test, subject), statement.body[0].value)
+            kinds = _asked(statement.test, subject)
+            first, last = statement.body[0], statement.body[-1]
+            flag = _flag(first) if len(statement.body) == 2 else None
+            if flag is not None:
+                yield Arm(kinds, *flag)
+            if (flag or first is last) and isinstance(last, ast.Return) and last.value is not None:
+                yield Arm(kinds, last.value)
             yield from _in_turn(statement.orelse, subject)
         elif isinstance(statement, ast.Return) and statement.value is not None:
             yield Arm(None, statement.value)
 
 
+def _flag(statement: ast.stmt) -> tuple[ast.expr, str] | None:
+    """What ``if detach: return x.detach()`` gives, and the flag that it asks for."""
+    if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Name) or statement.orelse:
+        return None
+    only = statement.body[0]
+    return (only.value, statement.test.id) if isinstance(only, ast.Return) and only.value is not None else None
+
+
 def _asked(test: ast.expr, subject: str) -> tuple[ast.expr, ...] | None:
-    """The classes in ``isinstance(x, (list, tuple))``; the function itself in ``torch.is_tensor(x)``."""
+    """The classes in ``isinstance(x, (list, tuple))``; the function itself in ``is_tensor(x)``; both, for `or`."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        parts = [_asked(each, subject) for each in test.values]
+        return None if None in parts else tuple(one for each in parts for one in each or ())
     if not isinstance(test, ast.Call) or not test.args or not _is(test.args[0], subject):
         return None
     if last_name(test.func) == "is_tensor" and len(test.args) == 1:
@@ -123,7 +143,7 @@ def _kinds(frame: Frame, arm: Arm) -> str:
     if arm.kinds is None:
         return ""
     held = [frame.evaluate(each, State({})) for each in arm.kinds]
-    if all(map(_is_of_tensors, held)):
+    if any(map(_is_of_tensors, held)) and all(_is_of_tensors(each) or each == _MODULE for each in held):
         return "tensors"
     names = [last_name(each) for each in arm.kinds]
     return "containers" if _CONTAINERS.issuperset(names) else "other"
@@ -137,17 +157,19 @@ def _is(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _moved_in(function: ast.FunctionDef, value: ast.expr) -> ast.Call | None:
-    """``x.to(device)`` or ``to_device(v, device)`` in what an arm returns."""
-    for call in (each for each in inside(value) if isinstance(each, ast.Call)):
-        given = [*call.args, *(each.value for each in call.keywords)]
-        says_where = any(mentions_device(last_name(each)) for each in given)
-        moves = isinstance(call.func, ast.Attribute) and call.func.attr in torch_api.MOVE_METHODS
-        if moves and (says_where or call.func.attr != "to"):  # type: ignore[attr-defined]
-            return call
-        if last_name(call.func) == function.name and says_where:
-            return call
-    return None
+def _is_move(function: ast.FunctionDef, call: ast.Call) -> bool:
+    """``x.to(device)``, ``x.to_device(device)`` or ``to_device(v, device)``, as the function itself is called."""
+    given = [*call.args, *(each.value for each in call.keywords)]
+    says_where = any(mentions_device(last_name(each)) for each in given)
+    if isinstance(call.func, ast.Attribute) and call.func.attr in (*torch_api.MOVE_METHODS, "to_device"):
+        return says_where or call.func.attr not in ("to", "to_device")
+    return says_where and last_name(call.func) == function.name
+
+
+def _before(value: ast.expr, flag: str) -> ast.expr:
+    """`x` for ``x.detach()``, where that is what the flag asks for."""
+    asked = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == flag
+    return value.func.value if asked else value  # type: ignore[attr-defined]
 
 
 def _unmoved_part(value: ast.expr, subject: str) -> ast.expr | None:

@@ -1,7 +1,8 @@
 """Objects with a ``to`` of their own that moves some of their tensors, and forgets one (TDL310).
 
-That an attribute is a tensor is said by an annotation, or by the factory in ``__init__`` that makes it as it makes what
-is moved. What the class moves elsewhere, reads on the host or writes again has a place of its own.
+That an attribute is a tensor is said by an annotation, by the factory in ``__init__`` that makes it as it makes what
+is moved, or by another such method that moves it. What the class moves elsewhere, reads on the host or writes again has
+a place of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ def _note_end(event: FunctionEnded) -> None:
         return
     if len(owner.mro) > 1 or owner.methods.get(mover.name) is not mover:
         return
-    moved = _moved(mover, owner)
+    moved, beside = _moved(mover, owner), _moved_beside(mover, owner)
+    for name, move in beside.items() if moved or beside else ():
+        if name not in moved and not _calls_own(mover) and _is_handed_on(owner, mover, name):
+            _record(event, f"{owner.name}.{mover.name}", name, next(iter(moved.values()), move))
+            return
     if not moved:
         return
     for name in _tensors(owner, moved):
@@ -49,11 +54,24 @@ def _moved(mover: ast.FunctionDef, owner: ClassInfo) -> dict[str, ast.Call]:
         call, path = assign.value, dotted_path(assign.targets[0]) or ""
         if isinstance(call, ast.Call) and path == f"self.{_moves(call)}":
             found[path.removeprefix("self.")] = call
-    for made in _copies(mover, owner):
-        for given in (*made.args, *(each.value for each in made.keywords)):
-            if isinstance(given, ast.Call) and (name := _moves(given)):
-                found[name] = given
+    for given in _handed_on(mover, owner):
+        if isinstance(given, ast.Call) and (name := _moves(given)):
+            found[name] = given
     return found
+
+
+def _moved_beside(mover: ast.FunctionDef, owner: ClassInfo) -> dict[str, ast.Call]:
+    """What the other methods of a class that move the whole of it move: ``cpu`` for ``cuda``."""
+    others = (method for name, method in owner.methods.items() if name in _MOVERS | {"cpu"} and method is not mover)
+    functions = [each for each in others if isinstance(each, ast.FunctionDef)]
+    return {name: move for each in functions for name, move in _moved(each, owner).items()}
+
+
+def _is_handed_on(owner: ClassInfo, mover: ast.FunctionDef, name: str) -> bool:
+    """Whether all that a method does with an attribute is to give it to the new object, or to itself, as it is."""
+    reads = [each for each in nodes_in(mover, ast.Attribute) if dotted_path(each) == f"self.{name}"]
+    kept = {id(each) for each in _handed_on(mover, owner)} | set(_without_effect(mover))
+    return bool(reads) and all(id(each) in kept for each in reads)
 
 
 def _moves(call: ast.Call) -> str:
@@ -65,10 +83,25 @@ def _moves(call: ast.Call) -> str:
 
 
 def _copies(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[ast.Call]:
-    """``Batch(..)`` in a method of `Batch`, where it is returned."""
+    """``Batch(..)`` or ``type(self)(..)`` in a method of `Batch`, where it is returned."""
     for each in nodes_in(mover, ast.Return):
-        if isinstance(each.value, ast.Call) and last_name(each.value.func) in (owner.name, "__class__"):
-            yield each.value
+        made = each.value
+        if isinstance(made, ast.Call):
+            asked = made.func.func if isinstance(made.func, ast.Call) else made.func
+            if last_name(asked) in ((owner.name, "__class__") if asked is made.func else ("type",)):
+                yield made
+
+
+def _handed_on(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[ast.expr]:
+    """What the new object is made of, also by a name of the method that is bound once: ``x = self.x.to(device)``."""
+    bound: dict[str, list[ast.expr]] = {}
+    for assign in assignments_in(mover):
+        if isinstance(assign.targets[0], ast.Name):
+            bound.setdefault(assign.targets[0].id, []).append(assign.value)
+    for made in _copies(mover, owner):
+        for given in (*made.args, *(each.value for each in made.keywords)):
+            values = bound.get(given.id, []) if isinstance(given, ast.Name) else []
+            yield values[0] if len(values) == 1 else given
 
 
 def _tensors(owner: ClassInfo, moved: dict[str, ast.Call]) -> Iterator[str]:
@@ -116,7 +149,7 @@ def _is_forgotten(owner: ClassInfo, mover: ast.FunctionDef, name: str) -> bool:
     if leaves(owner, name) or _calls_own(mover):
         return False
     reads = [each for each in nodes_in(mover, ast.Attribute) if dotted_path(each) == f"self.{name}"]
-    kept = {id(each) for made in _copies(mover, owner) for each in _given(made)} | set(_without_effect(mover))
+    kept = {id(each) for each in _handed_on(mover, owner)} | set(_without_effect(mover))
     return all(id(each) in kept for each in reads) if reads else not may_move_along(owner, name)
 
 
@@ -125,11 +158,6 @@ def _without_effect(mover: ast.FunctionDef) -> Iterator[int]:
     for assign in assignments_in(mover):
         if dotted_path(assign.value) is not None and dotted_path(assign.value) == dotted_path(assign.targets[0]):
             yield from (id(assign.value), id(assign.targets[0]))
-
-
-def _given(call: ast.Call) -> Iterator[ast.expr]:
-    yield from call.args
-    yield from (each.value for each in call.keywords)
 
 
 _ANY = frozenset({"setattr", "getattr", "vars", "__dict__", "__setattr__", "fields", "asdict", "map"})

@@ -15,14 +15,17 @@ from functools import partial
 from typing import NamedTuple
 
 from torchdevlint.flow.checks.made_here import is_made_here
+from torchdevlint.flow.checks.round_trips import brought_in
 from torchdevlint.flow.events import FileEnded, FileStarted, LayerCalled, Operated, Returned, UnknownCalled
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.decorators import is_plain
+from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, mentions_device, public_path
 from torchdevlint.flow.scope.parameters import names_given_as_values, reads, reads_all
+from torchdevlint.flow.state.devices import CPU
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
@@ -199,7 +202,18 @@ def _note_returned(event: Returned) -> None:
     """``return torch.cat(parts)``, for a tensor that is asked for its place."""
     told = _told(event.frame)
     if told is not None and told.asked:
-        _note_made(event.frame, event.state, told, tensors_in(event.value))
+        held = list(tensors_in(event.value))
+        _note_made(event.frame, event.state, told, held)
+        _note_brought(event.frame, event.state, told, event.node, held)
+
+
+def _note_brought(frame: Frame, state: State, told: Told, node: ast.AST, values: Iterable[Tensor]) -> None:
+    """``device = x.device; x = x.cpu(); ..; return weights``: the result was to go back to where `x` was."""
+    asked = dotted_path(told.node.value) if isinstance(told.node, ast.Attribute) else None
+    there = any(value.device == CPU and value.ndim != 0 for value in values)
+    if there and any(path == asked for path, _ in brought_in(frame.function)):
+        key = ("unread device", frame.function, told.name)
+        frame.machine.record(key, partial(_fact, frame.machine, frame.scope, told, "brought", node, ""), state)
 
 
 def _note_made(frame: Frame, state: State, told: Told, values: Iterable[Tensor]) -> None:
@@ -215,7 +229,7 @@ def _note_made(frame: Frame, state: State, told: Told, values: Iterable[Tensor])
 def _note_movers(event: FileEnded) -> None:
     """A function that is called after a move takes a device, and does something else with what it is given."""
     machine = event.machine
-    if not _imports_torch(machine.tree):
+    if not imports_torch(machine.tree):
         return
     owners = {function: owner.name for owner in nodes_in(machine.tree, ast.ClassDef) for function in owner.body}
     for function in _functions(machine):
@@ -227,13 +241,6 @@ def _note_movers(event: FileEnded) -> None:
             machine.record_anyway(
                 ("unread device", function, told.name), partial(_fact, machine, name, told, "mover", told.node, name)
             )
-
-
-def _imports_torch(tree: ast.Module) -> bool:
-    """Whether the file has tensors of its own: others have devices that are something else."""
-    named = [alias.name for each in nodes_in(tree, ast.Import) for alias in each.names]
-    named += [each.module or "" for each in nodes_in(tree, ast.ImportFrom)]
-    return any(each.partition(".")[0] == "torch" for each in named)
 
 
 def _does_something(function: Function) -> bool:

@@ -74,3 +74,11 @@ def _imports(tree: ast.Module) -> list[tuple[str, int, str, str]]:
 
 def _bound(alias: ast.alias) -> str:
     return "" if alias.name == "*" else alias.asname or alias.name
+
+
+@once_a_node
+def imports_torch(tree: ast.Module) -> bool:
+    """Whether the file has tensors of its own: others have devices that are something else."""
+    named = [alias.name for each in nodes_in(tree, ast.Import) for alias in each.names]
+    named += [each.module or "" for each in nodes_in(tree, ast.ImportFrom)]
+    return any(each.partition(".")[0] == "torch" for each in named)

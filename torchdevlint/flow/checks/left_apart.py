@@ -1,0 +1,140 @@
+"""Questions where a tensor is, after which it stays there: ``if x.device != w.device: x = x`` (TDL310).
+
+Who asks means to bring it over, and what is bound in that case is what it was. The same holds where a switch is asked,
+``if self.use_gpu: x = x``, and where both arms of that give back the same. A conversion is nothing else beside
+the place of another tensor; where a test names a type of device, ``if not x.is_cuda: x = x.float()`` may be meant.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from torchdevlint.flow.events import FileEnded
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.imported_names import imports_torch
+from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.source.nodes import inside, nodes_in
+
+_KEEPS_PLACE = torch_api.CONVERSIONS - {"to", "type", *torch_api.DEVICE_METHODS} | {"detach", "contiguous", "clone"}
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _note_end(event: FileEnded) -> None:
+    machine = event.machine
+    if not imports_torch(machine.tree):
+        return
+    functions: list[_Function] = [
+        *nodes_in(machine.tree, ast.FunctionDef),
+        *nodes_in(machine.tree, ast.AsyncFunctionDef),
+    ]
+    for function in functions:
+        for each in nodes_in(function, ast.If):
+            kept = _kept(function, each)
+            if kept is not None:
+                _record(machine, function, each, kept)
+
+
+def _kept(function: _Function, asked: ast.If) -> ast.expr | None:
+    """What a test asks the place for, or for the use of an accelerator, and is bound or returned as it was."""
+    parts = asked.test.values if _is_and(asked.test) else [asked.test]  # type: ignore[attr-defined]
+    differ = any(map(_says_apart, parts))
+    if not differ and not any(map(_is_switch, parts)):
+        return None
+    if len(asked.body) != 1:
+        return None
+    [only] = asked.body
+    if isinstance(only, ast.Return) and isinstance(only.value, ast.Name) and not differ:
+        other = asked.orelse[0] if len(asked.orelse) == 1 else _next(function, asked)
+        return only.value if isinstance(other, ast.Return) and _same(other.value, only.value) else None
+    if not isinstance(only, ast.Assign) or len(only.targets) != 1:
+        return None
+    value = only.value
+    while differ and _keeps_place(value):
+        value = value.func.value  # type: ignore[attr-defined]
+    if dotted_path(value) is None:
+        return None
+    itself = _same(only.targets[0], value)
+    return value if itself or (differ and _is_item(function, only.targets[0], value)) else None
+
+
+def _is_and(test: ast.expr) -> bool:
+    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+
+
+def _says_apart(test: ast.expr) -> bool:
+    """``x.device != w.device``, ``x.device != device``: where it holds, both are in different places."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.NotEq) or len(test.ops) > 1:
+        return False
+    sides = (test.left, test.comparators[0])
+    of_tensor = any(isinstance(each, ast.Attribute) and each.attr == "device" for each in sides)
+    return of_tensor and all(mentions_device((dotted_path(each) or "").rpartition(".")[2]) for each in sides)
+
+
+def _is_switch(test: ast.expr) -> bool:
+    """``use_cuda``, ``device is not None``, ``not x.is_cuda``: what decides whether anything is moved."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return isinstance(test.operand, ast.Attribute) and test.operand.attr == "is_cuda"
+    if isinstance(test, ast.Compare):
+        given = len(test.ops) == 1 and isinstance(test.ops[0], ast.IsNot)
+        test = test.left if given and _same(test.comparators[0], ast.Constant(None)) else test.comparators[0]
+    name = (dotted_path(test) or "").rpartition(".")[2]
+    return mentions_device(name) or (mentions_cuda(name) and not name.startswith("is_"))
+
+
+def _next(function: _Function, asked: ast.If) -> ast.stmt | None:
+    """The statement after a test."""
+    for holder in inside(function):
+        for body in (getattr(holder, "body", None), getattr(holder, "orelse", None)):
+            if isinstance(body, list) and asked in body[:-1]:
+                return body[body.index(asked) + 1]  # type: ignore[no-any-return]
+    return None
+
+
+def _keeps_place(value: ast.expr) -> bool:
+    """``x.float()``, which is where `x` is."""
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _KEEPS_PLACE
+
+
+def _is_item(function: _Function, target: ast.expr, value: ast.expr) -> bool:
+    """``state[key] = value`` in ``for key, value in state.items()``."""
+    if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Name):
+        return False
+    return any(_walks(loop, target, value) for loop in nodes_in(function, ast.For))
+
+
+def _walks(loop: ast.For, target: ast.Subscript, value: ast.Name) -> bool:
+    walked = loop.iter.func if isinstance(loop.iter, ast.Call) else None
+    if not isinstance(walked, ast.Attribute) or walked.attr != "items" or not isinstance(loop.target, ast.Tuple):
+        return False
+    names = [dotted_path(each) for each in loop.target.elts]
+    return _same(walked.value, target.value) and names == [dotted_path(target.slice), value.id]
+
+
+def _same(one: ast.expr | None, other: ast.expr | None) -> bool:
+    return one is not None and other is not None and ast.unparse(one) == ast.unparse(other)
+
+
+def _record(machine: Machine, function: _Function, asked: ast.If, kept: ast.expr) -> None:
+    at = asked.body[0]
+    machine.record_anyway(
+        ("left apart", asked),
+        partial(
+            DeviceNotForwarded,
+            machine.span_of(at),
+            function.name,
+            machine.text_of(asked.test),
+            "apart",
+            machine.text_of(kept),
+            "",
+            machine.span_of(asked.test),
+            machine.text_of(at),
+            True,
+            False,
+        ),
+    )
+
+
+EVENTS = {FileEnded: _note_end}
