@@ -146,6 +146,9 @@ CHECKS = {
     "host_reads": {
         "EVENTS": "ItemAssigned LibraryCalled ReadByHost",
     },
+    "kept_by_objects": {
+        "EVENTS": "Returned",
+    },
     "kept_together": {
         "EVENTS": "FunctionEnded",
     },

@@ -206,7 +206,7 @@ def claim(fact: MixedDevices, first: Creation) -> str:
     if fact.operation == RESULT:
         return f"{made}, which stands for the result of an operator on {fact.other.device}"
     if fact.operation == SIZED_ALIKE:
-        return f"{made}, which is returned with the shape and dtype of {code(fact.other.text)}, but not its device"
+        return f"{made}, which is returned with the shape of {code(fact.other.text)}, but not its device"
     if is_first_state(fact):
         return f"{made}, which callers get, and {code(fact.other.text)} is on {fact.other.device}"
     if is_kept(fact):

@@ -2,7 +2,8 @@
 
 Three ways out tell that they are meant to be there: a kernel or layer of another library gets both; the function stands
 in for an operator where only shapes are worked out (`register_fake`), so that what it gives is where the operator's
-result is; or shape and dtype are both those of the argument, and the tensor is returned.
+result is; or shape and dtype are both those of the argument, or the whole shape in a file that speaks of devices, and
+the tensor is returned.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from torchdevlint.flow.checks.placement import record
 from torchdevlint.flow.events import ForeignCalled, LayerCalled, Mixed, Placed, Returned
 from torchdevlint.flow.facts.tensors import RESULT, SIZED_ALIKE
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
@@ -34,6 +36,9 @@ _FOR_THE_CPU = regex(
     re.IGNORECASE,
 )
 """Names of functions that copy what they get, only look at it, or keep it."""
+_OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|transform|preprocess|load|read")
+"""Words of what is prepared on the CPU."""
+_FUNCTION = "torch.autograd.Function"
 _STAND_INS = frozenset({"register_fake", "impl_abstract"})
 
 Part = tuple[ast.expr, Tensor]
@@ -114,9 +119,13 @@ def _note_returned(event: Returned) -> None:
     if not made:
         return
     stands_in = _stands_in(function)
+    surely = stands_in or (frame.owner is not None and _FUNCTION in frame.owner.library_bases)
     for each in made:
-        for name, value in _arguments(event.state, function, stands_in):
-            sized = [at for site in each.creations for at in _sized_alike(site.node, name)]
+        for name, value in _arguments(event.state, function, surely):
+            alike = [next(_sized_alike(site.node, name), None) for site in each.creations]
+            if surely or _may_be_anywhere(frame, name):
+                alike = [at or _of_whole_shape(site.node, name) for at, site in zip(alike, each.creations, strict=True)]
+            sized = [at for at in alike if at is not None]
             if stands_in or len(sized) == len(each.creations):
                 at = sized[0] if sized else ast.copy_location(ast.Name(name, ast.Load()), event.node)
                 operation = RESULT if stands_in else SIZED_ALIKE
@@ -131,17 +140,17 @@ def _tensors_in(value: Value) -> Iterator[Tensor]:
         yield from (each for each in value.items if isinstance(each, Tensor))
 
 
-def _arguments(state: State, function: FunctionNode, stands_in: bool = False) -> Iterator[tuple[str, Tensor]]:
+def _arguments(state: State, function: FunctionNode, surely: bool = False) -> Iterator[tuple[str, Tensor]]:
     """The tensors that a function was given, as long as they are bound to their names.
 
-    What stands in for an operator is given what that is given, tensors first.
+    What stands in for an operator is given what that is given, tensors first; and so is a `Function` of autograd.
     """
     for parameter in (*function.args.posonlyargs, *function.args.args):
         name = parameter.arg
         value = state.env.get(name)
         if isinstance(value, Tensor) and value.device.origin in (Origin.ARGUMENT, Origin.MODEL):
             yield name, value
-        elif stands_in and isinstance(value, Unknown):
+        elif surely and isinstance(value, Unknown):
             yield name, Tensor(Device(Origin.ARGUMENT, name), steps=(Step("the operator is given it here", parameter),))
 
 
@@ -169,6 +178,24 @@ def _sized_alike(node: ast.AST, name: str) -> Iterator[ast.Name]:
     dtypes = [each.value for each in node.keywords if each.arg == "dtype"]
     if asked is not None and any(_asked(each, name, ("dtype",)) is not None for each in dtypes):
         yield asked
+
+
+def _may_be_anywhere(frame: Frame, name: str) -> bool:
+    """Whether the file speaks of devices, and an argument is not called like data, which are prepared on the CPU."""
+    function, tree = frame.function, frame.machine.tree
+    if function in frame.machine.pipeline or is_bookkeeping(name) or _OF_DATA.search(f"{frame.scope} {name}".lower()):
+        return False
+    return knows_devices(tree)
+
+
+def _of_whole_shape(node: ast.AST, name: str) -> ast.Name | None:
+    """`x` in ``torch.zeros(x.shape)``, for floats."""
+    if not isinstance(node, ast.Call) or not node.args or not _is_filled(node):
+        return None
+    first = node.args[0]
+    if isinstance(first, ast.Call) and not first.args and isinstance(first.func, ast.Attribute):
+        return _asked(first.func, name, ("size",))
+    return _asked(first, name, ("shape",))
 
 
 def _asked(node: ast.AST, name: str, attributes: tuple[str, ...]) -> ast.Name | None:

@@ -246,6 +246,11 @@ MAYBE_NUMBER_FIRST = frozenset(
     """.split()
 )
 """Take a number, or a text, as their first operand too."""
+NEVER_NUMBERS = {
+    **dict.fromkeys("gather index_select scatter scatter_ scatter_add scatter_add_".split(), frozenset({2})),
+    **dict.fromkeys("masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select".split(), frozenset({1})),
+}
+"""Indices and masks, by their positions: these are tensors, whatever they came from."""
 ANY_NUMBER = frozenset("einsum block_diag cartesian_prod chain_matmul meshgrid".split())
 """Take their operands as any number of arguments."""
 

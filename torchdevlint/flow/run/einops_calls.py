@@ -1,4 +1,4 @@
-"""einops: operations on tensors whose patterns say how many dimensions come out."""
+"""einops and einx: operations on tensors whose patterns say how many dimensions come out."""
 
 from __future__ import annotations
 
@@ -16,12 +16,21 @@ from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Choice, Const, S
 from torchdevlint.patterns import regex
 
 _REORDERING = frozenset({"rearrange", "repeat", "reduce"})
+_OF_EINX = frozenset(
+    """
+    add subtract multiply true_divide divide maximum minimum logaddexp less less_equal greater greater_equal equal
+    not_equal logical_and logical_or where dot
+    """.split()
+)
+"""What einx does with the operation of torch by that name, after it has given all operands the same dimensions."""
 _AXES = regex(r"\([^()]*\)|\.\.\.|\w+")
 
 
 def call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """What ``einops.rearrange(x, pattern, ..)`` and its kin give; lists of tensors are stacked first."""
-    tail = name.rpartition(".")[2]
+    package, _, tail = name.rpartition(".")
+    if package == "einx":
+        return _of_einx(frame, state, node, tail, arguments)
     if tail == "einsum" and len(arguments.positional) > 1:
         operands = [surely_tensor(*each) for each in arguments.positional[:-1]]
         result = combine(frame, state, node, "`einops.einsum()`", operands, strict=True)
@@ -33,6 +42,15 @@ def call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     if not isinstance(given[1], Seq):
         return _shaped(surely_tensor(*given)[1], pattern)
     return _shaped(combine(frame, state, node, f"`einops.{tail}()`", tensor_operands(*given), strict=True), pattern)
+
+
+def _of_einx(frame: Frame, state: State, node: ast.Call, tail: str, arguments: Arguments) -> Value:
+    """What ``einx.less("n, b -> b n", positions, lengths)`` and its kin give."""
+    if tail not in _OF_EINX or len(arguments.positional) < 2 or arguments.starred:
+        return UNKNOWN
+    operands = [surely_tensor(*each) for each in arguments.positional[1:]]
+    result = combine(frame, state, node, f"`einx.{tail}()`", operands, strict=tail == "dot")
+    return _shaped(result, arguments.positional[0][1])
 
 
 def _shaped(value: Value, pattern: Value) -> Value:

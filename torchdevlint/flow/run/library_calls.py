@@ -105,7 +105,7 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
     if metrics.compares(name) and tail[:1].isupper():
         return Library(name, True, made_at=node)
     metrics.compare(frame, state, node, name, arguments)
-    if name.startswith("einops."):
+    if name.startswith(("einops.", "einx.")):
         return einops_calls.call(frame, state, node, name, arguments)
     if libraries.shows_progress(name) and arguments.positional:
         shown = arguments.positional[0][1]

@@ -268,7 +268,7 @@ def operands_of(name: str, arguments: Arguments, first: int) -> Operands:
         if place not in positions and name not in torch_api.ANY_NUMBER:
             continue
         operands = tensor_operands(node, value)
-        surely = place == 0 and name not in torch_api.MAYBE_NUMBER_FIRST
+        surely = place in torch_api.NEVER_NUMBERS.get(name, ()) if place else name not in torch_api.MAYBE_NUMBER_FIRST
         found += [surely_tensor(*each) for each in operands] if surely else operands
     for keyword, (node, value) in arguments.keywords.items():
         if keyword in torch_api.TENSOR_KEYWORDS:
