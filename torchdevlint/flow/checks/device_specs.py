@@ -6,6 +6,7 @@ import ast
 import re
 from functools import partial
 
+from torchdevlint.flow.checks.device_texts import STRING, Problem, begun, of_text, spliced
 from torchdevlint.flow.facts.devices import InvalidDevice
 from torchdevlint.flow.kinds.converted import is_list_by_text
 from torchdevlint.flow.knowledge import torch_api
@@ -19,19 +20,12 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Ref, Seq, Tensor, Value
 from torchdevlint.flow.vouch.names import is_read_otherwise
-from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, is_below, nodes_in, once_a_node
 
 CONTEXT = "torch.cuda.device"
-_STRING = regex(r"([A-Za-z_]+)(?::(?:0|[1-9][0-9]*))?", re.ASCII)
-_TYPE = regex(r"[A-Za-z]+", re.ASCII)
-_DOUBLED = regex(r"cuda:(cuda|cpu)\b")
 _WANT_THE_NUMBER = frozenset({"torch.cuda.set_device", CONTEXT})
 _TAKE_NAMES_ONLY = frozenset({"torch.load", "torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url"})
 _TAKES_ANY_STRING = "rename_privateuse1_backend"
-
-Problem = tuple[str, str, str]
-"""What is wrong, what was found, and what to write in its place, if that can be said."""
 
 
 def _function(
@@ -125,8 +119,10 @@ def _look(
     if name == "torch.cuda.set_device" and lacks_number(frame, node, value):
         _record(frame, call, _written(frame, node), name, ("unnumbered", machine.text_of(node), ""))
         return
-    held = _spliced(frame, state, node) or [each for _, each in alternatives(value, state.conditions)]
+    held = spliced(frame, state, node) or [each for _, each in alternatives(value, state.conditions)]
     problems = [_of_value(name, each) for each in held if not _is_own_default(node, each)]
+    if problems == [None]:
+        problems = [begun(_written(frame, node), machine.text_of)]
     first = problems[0] if problems else None
     if first is None or None in problems or _TAKES_ANY_STRING in machine.words or _is_handled(state, first):
         return
@@ -147,7 +143,7 @@ def _is_handled(state: State, problem: Problem) -> bool:
 def _of_value(name: str, value: Value) -> Problem | None:
     """What is wrong with a value, if something surely is."""
     if isinstance(value, Const) and isinstance(value.value, str):
-        return _of_text(value.value)
+        return of_text(value.value)
     numeric = is_number(value) or (isinstance(value, Dev) and value.number)
     if name in _TAKE_NAMES_ONLY and numeric and not _is_flag(value):
         return "number", str(value.value) if isinstance(value, Const) else "a number", ""
@@ -157,29 +153,9 @@ def _of_value(name: str, value: Value) -> Problem | None:
         return "context", "", ""
     if isinstance(value, Seq) and value.items is not None and len(value.items) == 1:
         item = value.items[0]
-        named = isinstance(item, Const) and isinstance(item.value, str) and _STRING.fullmatch(item.value)
+        named = isinstance(item, Const) and isinstance(item.value, str) and STRING.fullmatch(item.value)
         return ("tuple", "", "") if isinstance(item, Dev) or named else None
     return None
-
-
-def _of_text(text: str) -> Problem | None:
-    """What is wrong with a device string; one that starts with a type which is not known may be another library's."""
-    match, start = _STRING.fullmatch(text), _TYPE.match(text)
-    kind = start.group().lower() if start is not None else ""
-    if match is not None:
-        if match.group(1) in torch_api.DEVICE_TYPES:
-            return None
-        if match.group(1).lower() in torch_api.DEVICE_TYPES:
-            return "type", match.group(1), f'"{text.lower()}"'
-        return ("type", match.group(1), f'"cuda{text[len(kind) :]}"') if kind in torch_api.NO_DEVICE_TYPES else None
-    if text.isdecimal():
-        return "string", text, f'"cuda:{text}"'
-    doubled = _DOUBLED.match(text)
-    if doubled is not None:
-        return "string", text, f'"{text[len("cuda:") :]}"' if _of_text(text[len("cuda:") :]) is None else ""
-    rest = text[len(kind) :]
-    malformed = kind in ("cuda", "cpu", "mps", "xpu", "gpu") and not rest[:1].isalpha()
-    return ("string", text, "") if malformed and start is not None and start.group() == kind else None
 
 
 def _holds_text(value: Value) -> bool:
@@ -206,34 +182,6 @@ def _is_negative(value: Value) -> bool:
 
 def _is_flag(value: Value) -> bool:
     return isinstance(value, Const) and isinstance(value.value, bool)
-
-
-def _spliced(frame: Frame, state: State, node: ast.expr) -> list[Value]:
-    """``f"cuda:{device}"`` and ``"cuda:" + device`` as text, where all parts are known."""
-    if isinstance(node, ast.JoinedStr):
-        parts = [_text_of(frame, state, each) for each in node.values]
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        parts = [_text_of(frame, state, node.left, added=True), _text_of(frame, state, node.right, added=True)]
-    else:
-        return []
-    return [] if None in parts else [Const("".join(each for each in parts if each is not None))]
-
-
-def _text_of(frame: Frame, state: State, node: ast.expr, added: bool = False) -> str | None:
-    """The text that a part of a string becomes; what is `added` has to be a string itself."""
-    if isinstance(node, ast.FormattedValue):
-        if node.format_spec is not None or node.conversion != -1:
-            return None
-        node = node.value
-    value = frame.evaluate(node, state)
-    if isinstance(value, Const) and isinstance(value.value, str if added else (str, int)):
-        return str(value.value)
-    if not isinstance(value, Dev) or value.number or added:
-        return None
-    if value.device.origin is Origin.LITERAL:
-        return value.device.name if value.device.index is None else f"{value.device.name}:{value.device.index}"
-    of_tensor = isinstance(node, ast.Attribute) and isinstance(frame.evaluate(node.value, state), Tensor)
-    return "cuda:0" if of_tensor else None
 
 
 def _is_asked_about(state: State, node: ast.expr) -> bool:
@@ -288,6 +236,8 @@ def _rewritten(node: ast.expr, text: str, problem: Problem) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and text[1:-1] == node.value and suggestion:
         return f"{text[0]}{suggestion[1:-1]}{text[-1]}"
     if (kind == "tuple" and isinstance(node, ast.Tuple)) or kind == "name":
+        return suggestion
+    if kind == "type" and text.partition(f"{problem[1]}:")[0] == suggestion.partition("cuda:")[0]:
         return suggestion
     if kind == "number" and isinstance(node, ast.Constant):
         return f'"cuda:{text}"'
