@@ -13,6 +13,7 @@ from torchdevlint.flow.kinds.graphs import entry_of_graph
 from torchdevlint.flow.kinds.optimizers import parameter_groups
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
+from torchdevlint.flow.run.asked_models import note_asked
 from torchdevlint.flow.run.functions import run_function
 from torchdevlint.flow.run.imports import member
 from torchdevlint.flow.run.objects import attribute_of_library, attribute_of_object
@@ -63,8 +64,7 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
     """What reading ``receiver.name`` gives; UNKNOWN for methods of library values, which only calls resolve."""
     name = node.attr
     if type(receiver) is Unknown:  # most are
-        found = _attribute_of_unknown(frame, node, receiver)
-        return found if found != UNKNOWN else _parameter_of_placed(frame, node, state)
+        return _attribute_of_anything(frame, node, state, receiver)
     if type(receiver) is Tensor:
         return _tensor_attribute(frame, node, state, receiver)
     if type(receiver) is Obj:
@@ -94,6 +94,13 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
     return receiver if isinstance(receiver, Dev) and name == "type" else UNKNOWN
 
 
+def _attribute_of_anything(frame: Frame, node: ast.Attribute, state: State, receiver: Unknown) -> Value:
+    found = _attribute_of_unknown(frame, node, receiver)
+    if type(found) is Dev:
+        note_asked(frame, state, node, found.device)
+    return found if found != UNKNOWN else _parameter_of_placed(frame, node, state)
+
+
 @lru_cache(maxsize=8192)
 def _public(name: str) -> Value:
     """What stands under a dotted name of a library."""
@@ -112,7 +119,9 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if name == "device":
         if receiver.creations and receiver.device == DEFAULT and frame.owner is not None:
             frame.machine.emit(DeviceRead(frame, state, node, receiver))
-        return Dev(_device_of(frame, node, receiver), receiver.creations)
+        device = _device_of(frame, node, receiver)
+        note_asked(frame, state, node, device)
+        return Dev(device, receiver.creations)
     if name == "shape":
         return NUMBERS
     if name == "dtype":
@@ -136,7 +145,7 @@ def _device_of(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Device:
 
     Who asks for it means to go there, wherever that is.
     """
-    own = receiver.parameter and bool(receiver.steps) and receiver.steps[0].text == OF_A_MODEL_ELSEWHERE
+    own = bool(receiver.steps) and receiver.steps[0].text == OF_A_MODEL_ELSEWHERE
     elsewhere = receiver.device == TOP or receiver.device.origin is Origin.ARGUMENT
     if not elsewhere or not own or owner_of(frame.closure) is not None:
         return receiver.device

@@ -1,0 +1,100 @@
+"""Models that come from elsewhere, and are asked where they are to bring something there.
+
+``device = next(model.parameters()).device`` and ``x.to(device)`` say what ``model.to(device)`` would: what the model is
+given has to be there.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.run.built_attributes import keep_moved
+from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, places_in
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import TOP, Device, Origin
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Library, Obj, Step, Unknown
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in
+
+_GIVE_PARAMETERS = frozenset({"parameters", "buffers", "named_parameters", "named_buffers"})
+
+
+def note_asked(frame: Frame, state: State, node: ast.Attribute, device: Device) -> None:
+    """Let a model that came as an argument, or is kept by an object, be where one of its parameters is asked to be."""
+    function = frame.function
+    if frame.depth or device == TOP or device.origin not in (Origin.EXPRESSION, Origin.ARGUMENT):
+        return
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return
+    model = _model_in(node.value)
+    path = None if model is None else dotted_path(model)
+    owner = frame.owner if frame.owner is not None and not frame.owner.is_module else None
+    if model is None or path is None or not _is_told(function, owner, node):
+        return
+    placed = Library("", True, device, placed=Step(f"`{path}` is asked for its device", node))
+    if path in argument_names(function):
+        if _is_anywhere(state, path):
+            state.bind(path, placed)
+            _keep(frame, state, function, owner, path, placed)
+    elif owner is not None and isinstance(model, ast.Attribute) and _is_given(frame, state, owner, model):
+        state.bind(path, placed)
+        keep_moved(frame, state, model, placed)
+
+
+def _model_in(node: ast.expr) -> ast.expr | None:
+    """`model` in ``next(model.parameters())`` and ``list(model.parameters())[0]``."""
+    calls = (each for each in inside(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute))
+    models = [each.func.value for each in calls if each.func.attr in _GIVE_PARAMETERS]  # type: ignore[attr-defined]
+    return models[0] if len(models) == 1 else None
+
+
+def _is_anywhere(state: State, path: str) -> bool:
+    held = state.env.get(path)
+    return isinstance(held, Library) and not held.name and held.device is None and held.placed is None
+
+
+def _is_given(frame: Frame, state: State, owner: ClassInfo, model: ast.Attribute) -> bool:
+    """Whether an object keeps a model that ``__init__`` was given, of which nothing else is known."""
+    held = frame.evaluate(model, state)
+    return (
+        isinstance(frame.receiver, Obj)
+        and dotted_path(model.value) == "self"
+        and (isinstance(held, Unknown) or (isinstance(held, Library) and not held.name and held.placed is None))
+        and _argument_kept(owner, f"self.{model.attr}")
+    )
+
+
+def _argument_kept(owner: ClassInfo, path: str) -> bool:
+    init = owner.methods.get("__init__")
+    kept = values_by_path(owner.node).get(path, [])
+    names = frozenset() if init is None else argument_names(init)
+    return len(kept) == 1 and isinstance(kept[0], ast.Name) and kept[0].id in names
+
+
+def _keep(
+    frame: Frame,
+    state: State,
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    owner: ClassInfo | None,
+    path: str,
+    placed: Library,
+) -> None:
+    """What ``self.model = model`` has kept before."""
+    if owner is None or owner.methods.get("__init__") is not function:
+        return
+    for each in assignments_in(function):
+        target = each.targets[0]
+        kept = isinstance(target, ast.Attribute) and dotted_path(each.value) == path
+        if kept and _argument_kept(owner, dotted_path(target) or ""):
+            keep_moved(frame, state, target, placed)
+
+
+def _is_told(function: ast.FunctionDef | ast.AsyncFunctionDef, owner: ClassInfo | None, asked: ast.Attribute) -> bool:
+    """Whether something is brought or made there, by this expression or the name that it is bound to."""
+    target = targets_by_value(function).get(asked)
+    path = None if target is None else dotted_path(target)
+    scope = owner.node if owner is not None and path is not None and path.startswith("self.") else function
+    given = (place for call in nodes_in(scope, ast.Call) for place in places_in(call))
+    return any(each is asked or (path is not None and dotted_path(each) == path) for each in given)
