@@ -282,7 +282,8 @@ def _enter_methods(
             continue
         function = bind(info, node, self_of(info))
         reached = node in machine.reached and info.is_module
-        if reached and name.startswith("_") and not name.endswith("__"):
+        private = name.startswith("_") and not name.endswith("__")
+        if reached and private and node not in machine.told_nothing:
             continue
         kind = "forward" if reached else _entry_kind(machine, info, name)
         info.evaluated.add(node)

@@ -257,12 +257,12 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else element_of(value)
     if isinstance(value, Map):
         if isinstance(index, Const):
-            found: Value = dict(value.items).get(index.value, value.element)
-            return found
+            return dict(value.items).get(index.value, value.element)
         held = [each for _, each in value.items]
         of_data = value.closed and held and all(isinstance(each, (Seq, Const, Func)) for each in held)
         joined = join_all(held if of_data or value.closed else [*held, value.element])
-        return UNKNOWN if isinstance(joined, Choice) and not of_data else joined
+        named = all(isinstance(each, Ref) for _, each in alternatives(joined))
+        return joined if of_data or named or not isinstance(joined, Choice) else UNKNOWN
     if isinstance(value, Library) and value.module:
         return item_of(value, isinstance(node.slice, ast.Slice), index)
     if isinstance(value, Library):

@@ -13,6 +13,7 @@ from torchdevlint.flow.kinds.converted import is_listed
 from torchdevlint.flow.kinds.converted_beside import is_converted_beside
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
+from torchdevlint.flow.run.instance_arms import is_shown_no_tensor
 from torchdevlint.flow.run.operations import combine, created
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path
@@ -160,6 +161,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         told = arguments.positional[0][0]
         given = given or (copies and is_converted_beside(frame, told))
         listed = is_listed(frame, told)
+        given = given or (copies and is_shown_no_tensor(state.conditions, told))
         if given or listed or _is_option(told):
             return created(frame, state, node, name, AT_LEAST_1 if listed or _is_sliced(told) else None, device)
         if data.given is not None and frame.context == "init" and data.given.origin is Origin.ARGUMENT:
@@ -315,9 +317,11 @@ def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, argument
     values = arguments.values
     if not values:
         return Tensor(TOP, 1)
-    if len(values) == 1 and isinstance(values[0], (Tensor, Choice)):
-        if not isinstance(values[0], Tensor):
+    if len(values) == 1 and isinstance(values[0], Choice):
+        held = [each for _, each in values[0].alternatives]
+        if any(each != held[0] for each in held) or isinstance(held[0], Tensor):
             return UNKNOWN
+    if len(values) == 1 and isinstance(values[0], Tensor):
         came = values[0].device.origin in (Origin.ARGUMENT, Origin.MODEL) and not values[0].creations
         return Tensor(TOP, values[0].ndim) if came else values[0]
     if len(values) == 1 and isinstance(values[0], Unknown):

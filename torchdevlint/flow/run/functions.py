@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
-from torchdevlint.flow.kinds.by_default import default_value
+from torchdevlint.flow.run.binding import bind_parameters
 from torchdevlint.flow.run.closures import keep_around, kept_around
 from torchdevlint.flow.run.decorated import as_handed_on
 from torchdevlint.flow.run.observing import observe
@@ -317,34 +317,3 @@ def spread(function: Func, arguments: Arguments) -> tuple[list[Value], dict[str,
             keywords.setdefault(name, UNKNOWN if name in by_default else element)
         keywords["**"] = element
     return values, keywords
-
-
-def bind_parameters(
-    activation: Frame, node: FunctionNode, arguments: Sequence[Value], keywords: Mapping[str, Value], state: State
-) -> None:
-    """Put the arguments of a call under the names of the parameters; what was not given has its default."""
-    spec = node.args
-    names = positional_names(node)
-    env = state.env
-    for name, value in zip(names, arguments, strict=False):
-        env[name] = value
-    if spec.vararg is not None:
-        extra = tuple(arguments[len(names) :])
-        more = keywords.get("*")
-        env[spec.vararg.arg] = (
-            Seq(extra, join_all(list(extra))) if more is None else Seq(None, join_all([*extra, more]))
-        )
-    rest: dict[str, Value] = {}
-    known = {*names, *(each.arg for each in spec.kwonlyargs)}
-    for name, value in keywords.items():
-        if name in known:
-            env[name] = value
-        elif name not in ("*", "**"):
-            rest[name] = value
-    if spec.kwarg is not None:
-        env[spec.kwarg.arg] = Map(tuple(rest.items()), keywords.get("**", UNKNOWN), closed="**" not in keywords)
-    for name, default in defaults(node):
-        if name not in env:
-            env[name] = UNKNOWN if default is None else default_value(activation, default)
-    for name in known:
-        env.setdefault(name, UNKNOWN)

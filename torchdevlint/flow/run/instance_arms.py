@@ -18,6 +18,7 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Cls,
+    Conditions,
     Obj,
     Ref,
     Seq,
@@ -55,7 +56,7 @@ def refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: St
                 arm.alive = False
     elif isinstance(value, Unknown) and for_tensors and holds is not None:
         step = Step(f"`{name}` is tested to be a tensor here", test)
-        holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
+        holds.env[name] = Tensor(place_of_argument(frame, name, test.lineno), None, (), (step,))
     elif isinstance(value, Unknown) and fails is not None and is_tensor_otherwise(frame, name, kinds):
         fails.env[name] = given_tensor(place_of_argument(frame, name, test.lineno), test, name=f"`{name}`")
     elif isinstance(value, Unknown) and holds is not None and _are(kinds, _NUMBERS):
@@ -91,3 +92,16 @@ def _classes_asked(frame: Frame, test: ast.Call, state: State) -> Value | None:
     if isinstance(test.func, ast.Name) and test.func.id == "isinstance" and len(test.args) == 2:
         return frame.evaluate(test.args[1], state)
     return Ref("torch.Tensor") if frame.evaluate(test.func, state) == Ref("torch.is_tensor") else None
+
+
+def is_shown_no_tensor(conditions: Conditions, node: ast.expr) -> bool:
+    """Whether a test on the way here, ``torch.is_tensor(x)`` or ``isinstance(x, Tensor)``, says that it is none."""
+    path = dotted_path(node)
+    return path is not None and any(not arm and _asks_for_tensor(str(key), path) for key, arm in conditions)
+
+
+def _asks_for_tensor(key: str, path: str) -> bool:
+    return any(
+        test in key
+        for test in (f"is_tensor({path})", f"isinstance({path}, torch.Tensor)", f"isinstance({path}, Tensor)")
+    )

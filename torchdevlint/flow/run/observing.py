@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.state.devices import HOST, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -12,6 +13,7 @@ from torchdevlint.flow.state.others import Imported
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_created, tensors_in
 from torchdevlint.flow.state.values import Cls, Const, Func, Loaded, Number, Obj, Ref, Tensor, Text, Unknown, Value
+from torchdevlint.source.nodes import nodes_in
 
 _NO_TENSORS = frozenset({Cls, Const, Func, Imported, Number, Obj, Ref, Text})
 """Values that hold none, and do not come from any."""
@@ -30,6 +32,8 @@ def observe(activation: Frame, state: State) -> None:
     for name, value in state.env.items():
         if type(value) in _NO_TENSORS:
             continue
+        if type(value) is Unknown and value.given is None and _is_said_to_be_tensor(function, name):
+            activation.machine.told_nothing.add(function)
         given = [each for each in _given_in(value) if _is_placed(each)]
         _note_origin(activation, name, value, given)
         if given:
@@ -37,6 +41,10 @@ def observe(activation: Frame, state: State) -> None:
             activation.machine.arrivals.note_parameter(function, name, caller, given)
             if not here or all(_is_told(each) for _, each in alternatives(value)):
                 observed[function, name] = observed.get((function, name), True) and here
+
+
+def _is_said_to_be_tensor(function: ast.AST, name: str) -> bool:
+    return any(each.arg == name and annotated_tensor(each.annotation) for each in nodes_in(function, ast.arg))
 
 
 def _note_origin(activation: Frame, name: str, value: Value, given: list[Tensor]) -> None:

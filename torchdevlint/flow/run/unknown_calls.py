@@ -35,6 +35,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import as_output, given_tensor
 from torchdevlint.flow.state.values import (
     NUMBER,
+    NUMBERS,
     UNKNOWN,
     Func,
     Library,
@@ -277,6 +278,8 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
     name = callee.attr
     if name in ("item", "numel", "dim", "nelement"):
         return NUMBER
+    if name == "size":
+        return NUMBER if arguments.positional else NUMBERS
     if name in HOOKS:
         note_hook(frame, state, node, UNKNOWN, arguments)
         return UNKNOWN

@@ -176,6 +176,8 @@ class Machine:
         """Functions that were entered on their own."""
         self.reached: set[ast.AST] = set()
         """Those that were called, directly or not, from the forward of a Module."""
+        self.told_nothing: set[ast.AST] = set()
+        """Those of which a call gave a parameter that is annotated as a tensor something of which nothing is known."""
         self.classes: dict[ast.ClassDef, ClassInfo] = {}
         self.functions: dict[ast.AST, Func] = {}
         self.classes_elsewhere: dict[ast.ClassDef, ClassInfo] = {}

@@ -26,6 +26,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.nodes import inside
 
 _HOLDING = frozenset({Choice, Library, Map, Partial, Record, Seq})
 """The kinds of values that hold others."""
@@ -73,14 +74,15 @@ def is_created(tensor: Tensor) -> bool:
 def may_be_meant(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors that were made here may be meant to be in two places.
 
-    They are not if one was made of sizes without a device, and the other one on a device that the code names. What is
-    made of data may come from one caller, and the other one from another.
+    They are not if one was made of sizes or literals without a device, and the other one on a device that the code
+    names. What is made of data may come from one caller, and the other one from another.
     """
     if not (is_created(one) and is_created(other)):
         return False
     placed, made = (one, other) if one.moved else (other, one)
     named = placed.device.origin in (Origin.EXPRESSION, Origin.LITERAL) and not on_cpu(placed.device)
-    return not (named and made.device == DEFAULT and made.creations and all(map(is_of_sizes, made.creations)))
+    own = all(is_of_sizes(each) or _is_of_literals(each) for each in made.creations)
+    return not (named and made.device == DEFAULT and made.creations and own)
 
 
 def are_parted_by_switch(one: Value, one_if: Conditions, other: Value, other_if: Conditions) -> bool:
@@ -93,6 +95,14 @@ def are_parted_by_switch(one: Value, one_if: Conditions, other: Value, other_if:
 def is_of_sizes(site: Site) -> bool:
     """Whether a factory made a tensor of sizes alone, and was told no device."""
     return not is_told_device(site) and site.function.rpartition(".")[2] not in _OF_DATA
+
+
+def _is_of_literals(site: Site) -> bool:
+    """Whether what it holds is written down: ``torch.tensor([0, 1])``."""
+    if is_told_device(site) or not isinstance(site.node, ast.Call) or len(site.node.args) != 1:
+        return False
+    parts = (ast.List, ast.Tuple, ast.Constant, ast.UnaryOp, ast.unaryop, ast.expr_context)
+    return all(isinstance(each, parts) for each in inside(site.node.args[0]))
 
 
 def is_told_device(site: Site) -> bool:
@@ -166,8 +176,16 @@ def modules_in(value: Value, depth: int = 3) -> Iterator[Library]:
 
 
 def child_of(container: Library, child: Value) -> Value:
-    """A member of a ModuleList or Sequential: a module where the container is, even if its class is not known."""
-    return Library("", True, container.device) if isinstance(child, Unknown) else child
+    """A member of a ModuleList or Sequential: a module where the container is, even if its class is not known.
+
+    One of many kinds is none that is known: a loop over them would have to tell all ways through.
+    """
+    kinds = [each for _, each in child.alternatives] if isinstance(child, Choice) else []
+    many = len(kinds) > _MANY_KINDS and all(isinstance(each, Library) and each.module for each in kinds)
+    return Library("", True, container.device) if many or isinstance(child, Unknown) else child
+
+
+_MANY_KINDS = 2
 
 
 def elements(value: Value) -> list[Value]:
