@@ -27,6 +27,10 @@ ROOT = Path(__file__).parent.parent
 # The workers of pytest-xdist share the cores, and threads of torch that wait for each other in turn take most of them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Byte code is kept, whatever the environment says: else each of the processes compiles the linter for itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Whoever starts the suite with `nohup` or in the background ignores these signals. A program that a test starts
 # inherits that; a handler, unlike being ignored, ends with `exec`, so the suite lives on and programs have the default.
 for _name in ("SIGINT", "SIGHUP"):
