@@ -204,3 +204,88 @@ def test_lengths_by_which_another_file_packs(
 ) -> None:
     found = project({"tagger.py": TAGGER.replace(*tagger), "train.py": TRAIN.replace(*train)})
     assert found == {"tagger.py": set(), "train.py": expected}
+
+
+BAG = """
+    import torch
+    from torch import nn
+
+    class Words(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.EmbeddingBag(10, 3)
+
+        def forward(self, text, offsets):
+            return self.embedding(text, offsets)
+    """
+LOOP = """
+    import torch
+
+    def epoch(model, loader, device):
+        for labels, text, offsets in loader:
+            labels = labels.to(device)
+            text = text.to(device)
+            yield model(text, offsets), labels
+
+    def train(model, loader, device=None):
+        if device is None:
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = model.to(device)
+        return list(epoch(model, loader, device))
+    """
+START = """
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+    from train import train
+    from words import Words
+
+    def main():
+        rows = TensorDataset(torch.zeros(3), torch.zeros(3, dtype=torch.long), torch.zeros(3, dtype=torch.long))
+        train(Words(), DataLoader(rows, batch_size=3))
+
+    if __name__ == "__main__":
+        main()
+    """
+
+
+def test_a_batch_that_another_file_gives_to_a_model_of_this_one(project: Files) -> None:
+    """The loop is in a file that does not know the model: the finding is the call that gives it one."""
+    found = project.lint({"words.py": BAG, "train.py": LOOP, "run.py": START})
+    assert not found["train.py"]
+    (one,) = found["run.py"]
+    assert (one.code, one.span.row) == ("TDL005", 8)
+    assert "leads to `self.embedding()`" in one.message
+    assert {Path(each.filename).name: each.span.row for each in one.related if "it meets" in each.message} == {
+        "train.py": 7
+    }
+
+
+def test_what_the_other_file_tells_of_is_not_told_twice(project: Files) -> None:
+    """The file that makes the model as well as the loop tells of the batch."""
+    own = LOOP.replace("def train(model, loader", "from words import Words\n\n    def train(loader").replace(
+        "model.to(device)", "Words().to(device)"
+    )
+    found = project({"words.py": BAG, "train.py": own, "run.py": START.replace("Words(), ", "")})
+    assert found == {"words.py": set(), "train.py": {(7, "TDL005")}, "run.py": set()}
+
+
+def test_a_batch_that_is_moved_as_a_whole_is_silent(project: Files) -> None:
+    moved = LOOP.replace("text = text.to(device)", "text, offsets = text.to(device), offsets.to(device)")
+    assert project({"words.py": BAG, "train.py": moved, "run.py": START})["run.py"] == set()
+
+
+def test_what_nothing_but_its_name_says_to_be_a_loader_may_bring_its_batches_along(project: Files) -> None:
+    loop = """
+        import torch
+
+        @torch.no_grad()
+        def test(model, loader):
+            for labels, text, offsets in loader:
+                print(torch.softmax(model(text, offsets), dim=1), labels)
+        """
+    start = START.replace("train(Words(), ", "test(Words().cuda(), ").replace("import train\n", "import test\n")
+    named = start.replace("DataLoader(rows, batch_size=3)", "made(rows)")
+    named = named.replace("from words", "from iterators import made\n    from words")
+    files = {"words.py": BAG, "train.py": loop}
+    assert project({**files, "run.py": start})["run.py"] == {(8, "TDL005")}
+    assert project({**files, "run.py": named})["run.py"] == set()

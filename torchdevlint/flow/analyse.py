@@ -11,7 +11,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.events import FileEnded, FileStarted, FunctionEnded, Initialised
 from torchdevlint.flow.facts import all_facts
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.flow.facts.tensors import BatchNotMoved, MixedDevices
 from torchdevlint.flow.kinds.construction import is_built_by_base, is_part_of_init
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.knowledge import libraries, torch_api
@@ -36,7 +36,7 @@ from torchdevlint.flow.state.others import forget_filled, forget_rebound, open_s
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import Closure, Func
-from torchdevlint.flow.verdicts import not_told_there, with_causes
+from torchdevlint.flow.verdicts import led_to, not_told_there, with_causes
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.reach import is_of_another_framework, is_of_another_torch
 from torchdevlint.project.uses import Project
@@ -110,7 +110,7 @@ def analyse(
 
 def _told_here(facts: list[Fact], settings: Settings, project: Project | None, alone: bool) -> list[Fact]:
     """The facts without those that this file only leads to, where the other file tells of them, or nobody asks."""
-    led = [each for each in facts if isinstance(each, MixedDevices) and each.led_by]
+    led = led_to(facts)
     if not led or project is None:
         return facts
     kept = [] if alone else list(not_told_there(led, partial(_mixed_in, settings=settings, project=project)))
@@ -118,13 +118,13 @@ def _told_here(facts: list[Fact], settings: Settings, project: Project | None, a
 
 
 def _mixed_in(path: str, settings: Settings, project: Project) -> list[Fact]:
-    """The operands that are mixed in another file of the project, for all that it knows by itself."""
+    """The operands that meet in another file of the project, for all that it knows by itself."""
     module = project.library.get(path)
     project.used(path, "", module)
     if module is None:
         return []
     asked = Project(path, project.library)
-    kinds = frozenset({MixedDevices.__name__})
+    kinds = frozenset({MixedDevices.__name__, BatchNotMoved.__name__})
     facts = analyse(module.tree, module.source, settings, kinds, asked, alone=True)
     project.add(asked)
     return facts

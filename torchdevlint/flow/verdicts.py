@@ -81,17 +81,32 @@ def _is_of_the_program(machine: Machine, function: ast.AST) -> bool:
     return not mentions_accelerators(machine.reading.source.text) and not any(map(names_accelerators, used))
 
 
-def not_told_there(led: Iterable[MixedDevices], told_in: Callable[[str], list[Fact]]) -> Iterator[MixedDevices]:
+Led = MixedDevices | BatchNotMoved
+"""What a call in this file has meet in another one."""
+
+
+def led_to(facts: Iterable[Fact]) -> list[Led]:
+    """The facts of what meets in another file, to which a call in this one leads."""
+    return [each for each in facts if isinstance(each, (MixedDevices, BatchNotMoved)) and each.led_by]
+
+
+def not_told_there(led: Iterable[Led], told_in: Callable[[str], list[Fact]]) -> Iterator[Led]:
     """Those calls that lead to operands of other files which nothing tells of there, be it advice."""
     by_file: dict[str, set[tuple[int, int]]] = {}
     for fact in led:
-        places = {each.span.file for each in fact.creations} | {fact.met_at.file if fact.met_at is not None else ""}
+        causes = _to_be_edited(fact)
+        places = {each.file for each in causes} | {fact.met_at.file if fact.met_at is not None else ""}
         for path in places - by_file.keys():
-            mixed = (each for each in told_in(path) if isinstance(each, MixedDevices))
-            made = {each.span for one in mixed for each in one.creations}
-            by_file[path] = {(each.row, each.column) for each in made if not each.file}
-        if not any((each.span.row, each.span.column) in by_file[each.span.file] for each in fact.creations):
+            found = (each for each in told_in(path) if isinstance(each, (MixedDevices, BatchNotMoved)))
+            told = {span for each in found for span in _to_be_edited(each)}
+            by_file[path] = {(each.row, each.column) for each in told if not each.file}
+        if not any((each.row, each.column) in by_file[each.file] for each in causes):
             yield fact
+
+
+def _to_be_edited(fact: Led) -> list[Span]:
+    """What made the operand that stays behind, or the loop that takes it from its loader."""
+    return [fact.loaded_at] if isinstance(fact, BatchNotMoved) else [each.span for each in fact.creations]
 
 
 def with_causes(facts: Iterable[Fact]) -> list[Fact]:

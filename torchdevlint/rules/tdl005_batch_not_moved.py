@@ -104,17 +104,20 @@ def repaired(device):
 def check(fact: BatchNotMoved) -> Iterator[Report]:
     name = code(fact.name)
     notes = {fact.loaded_at: Note(f"{name} comes from here", fact.loaded_at)}
+    if fact.met_at is not None:
+        notes.setdefault(fact.met_at, Note(f"it meets {code(fact.other.text)} here", fact.met_at))
     for message, span in fact.other.evidence:
         notes.setdefault(span, Note(message, span))
     if fact.beside is not None:
         part, span = fact.beside
         notes.setdefault(span, Note(f"{code(part)}, of the same batch, is moved here", span))
+    apart = f"{name} is where the {fact.made_by} made it, but {code(fact.other.text)} is on {fact.other.device}"
+    message = f"{apart}; they meet in {fact.operation}"
+    if fact.led_by:
+        message = f"{code(fact.led_by)} leads to {fact.operation} in another file, where {apart}"
     yield Report(
         span=fact.at,
-        message=(
-            f"{name} is where the {fact.made_by} made it, but {code(fact.other.text)} is on {fact.other.device}; "
-            f"they meet in {fact.operation}"
-        ),
+        message=message,
         symptom=(
             "RuntimeError: Expected all tensors to be on the same device, "
             "but found at least two devices, cuda:0 and cpu!"

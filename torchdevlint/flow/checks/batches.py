@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.checks.led_elsewhere import led_by
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.flow.kinds.encoded import FROM_TOKENIZER
@@ -33,7 +34,11 @@ def record(
     other: tuple[ast.expr, Tensor],
     described: Operand,
 ) -> None:
-    """Report the batch where the loop that took it from the loader, or what it calls first, gives it away."""
+    """Report the batch where the loop that took it from the loader, or what it calls first, gives it away.
+
+    In another file, that is the call in this one that leads there, if the loader is seen to be one: what goes by the
+    name alone may bring its batches to where the model is.
+    """
     machine, met, meeting = frame.machine, frame, Meeting(frame, state, node, other[0], other[1].device)
     held = state.env
     steps = stayed[1].steps
@@ -41,10 +46,14 @@ def record(
     while frame.called_at is not None and frame.context == "forward":
         node, frame = frame.called_at
 
+    led, beside = led_by(frame, node), _moved_beside(met, held, stayed[1])
+    if led is not None and beside is None and _is_named_alone(frame, loaded):
+        return
+
     def make() -> BatchNotMoved:
-        own = frame is met and meeting.reads(stayed[0])
+        own = led is None and frame is met and meeting.reads(stayed[0])
         return BatchNotMoved(
-            machine.span_of(node),
+            machine.span_of(node if led is None else led[0]),
             operation,
             machine.text_of(stayed[0]),
             machine.span_of(taken),
@@ -54,10 +63,18 @@ def record(
             meeting.device_named() if own else None,
             isinstance(loaded, ast.Name) and isinstance(stayed[0], ast.Name) and loaded.id == stayed[0].id,
             _statement_before(frame, stayed[0]) if own else None,
-            _moved_beside(met, held, stayed[1]),
+            beside,
+            led_by="" if led is None else machine.text_of(led[0]),
+            met_at=None if led is None else machine.span_of(node),
         )
 
     machine.record(("batch", loaded), make, state)
+
+
+def _is_named_alone(frame: Frame, loaded: ast.AST) -> bool:
+    """Whether a loop of another file goes over what nothing but its name says to be a loader."""
+    machine = frame.machine
+    return bool(machine.span_of(loaded).file) and machine.loaders.get(loaded) is None
 
 
 def _moved_beside(frame: Frame, held: Names, stayed: Tensor) -> tuple[str, Span] | None:

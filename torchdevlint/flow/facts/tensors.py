@@ -154,6 +154,10 @@ class BatchNotMoved(Fact, frozen=True):
     whole: bool = False
     before: Span | None = None
     beside: tuple[str, Span] | None = None
+    led_by: str = ""
+    """The call `at` which this file has it meet in another one, that does not know where the other operand is."""
+    met_at: Span | None = None
+    """Where it meets then."""
 
 
 class ReadOnHost(Fact, frozen=True):

@@ -260,8 +260,8 @@ class PlacedValues:
         results = self._hand_over(scope, call, known, given, named)
         if isinstance(function, ast.Attribute) and last in _FILLING:
             self._bind(scope, function.value, together)
-        if results is not None:
-            return frozenset(results)
+        if results is not None:  # what is placed, or a method of it, may be what is called as well
+            return frozenset(results | (callee & {PLACED}))
         return frozenset(self._of_library(scope, call, receiver | callee, together))
 
     def _of_library(self, scope: Scope, call: ast.Call, receiver: frozenset[Token], together: set[Token]) -> set[Token]:

@@ -12,12 +12,15 @@ import ast
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.model_inputs import parts_beside
 from torchdevlint.flow.run.operations import Operands, combine
+from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, names_of_item
 from torchdevlint.flow.scope.uses import uses_in
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import as_output
 from torchdevlint.flow.state.values import AT_LEAST_1, Tensor
 from torchdevlint.patterns import regex
 
@@ -26,13 +29,16 @@ _NUMBERS = regex(
     r"x\d?|xb|inputs?|(?:\w+_)?(?:imgs?|images?|features?|feats?)|(?:img|image)_\w+|pixel_values|frames?"
 )
 """Names of what a model calculates with, and which is no text; a second witness only."""
+_BESIDE = regex(r"(?:\w+_)?(?:masks?|targets?|tgts?|trgs?|labels?)(?:_(?:in|inputs?|ids|tokens?|[a-z]|\d))?")
+"""Names of what a model takes beside its input, and calculates with."""
 _SCATTERS = frozenset({"DataParallel", "DistributedDataParallel", "data_parallel", "DDP", "FSDP", "deepspeed"})
 
 
 def compare_with_batch(frame: Frame, state: State, node: ast.Call, operands: Operands) -> None:
     """``model(x)`` of an argument, where `x` is as the loader gave it and what came with it was moved.
 
-    Also ``self.model(x)``, where the object was given its model; and ``model(ids, attention_mask=mask)`` of any model.
+    Or something else that the model takes was: ``model(x, mask.to(device))``, ``model(x.to(device), mask)``. Also
+    ``self.model(x)``, where the object was given its model; and ``model(ids, attention_mask=mask)`` of any model.
     """
     function = frame.function
     if not isinstance(function, ast.FunctionDef) or frame.depth or scatters(frame):
@@ -42,9 +48,30 @@ def compare_with_batch(frame: Frame, state: State, node: ast.Call, operands: Ope
         return
     stayed = [each for each in operands[:1] if loaders.is_input(frame, *each) and _is_tensor(frame, each[0])]
     moved = [other for each in stayed if (other := _moved_beside(frame, state, each[0])) is not None]
+    moved = moved or [value for _, value in operands if isinstance(value, Tensor) and _is_put_somewhere(value)]
+    if moved and not stayed and operands[0][1] == moved[0]:
+        stayed = [each for each in operands[1:] if loaders.is_input(frame, *each) and _is_taken_along(each[0])]
     if stayed and moved:
         there = Tensor(moved[0].device, AT_LEAST_1, (), moved[0].steps[-1:])
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(node.func, there), *stayed], True)
+
+
+def compare_with_target(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
+    """``criterion(output, y)`` of a loss of unknown class, where one of both is as the loader gave it.
+
+    These are an output and its target, both tensors; a whole batch may be moved part by part, and so may what follows.
+    """
+    operands = [each for given in arguments.pairs[:2] for each in tensor_operands(*given)]
+    compared = [(at, as_output(at, value)) for at, value in operands if not _is_container(frame, at)]
+    if any(loaders.is_from_loader(value) for _, value in compared):
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", compared, True)
+
+
+def _is_container(frame: Frame, node: ast.expr) -> bool:
+    """Whether a name is of something of which parts are taken."""
+    scope = frame.function or frame.machine.tree
+    uses = uses_in(scope).get(node.id) if isinstance(node, ast.Name) and scope is not None else None
+    return uses is not None and uses.is_container
 
 
 def scatters(frame: Frame) -> bool:
@@ -100,6 +127,11 @@ def _is_tensor(frame: Frame, node: ast.expr) -> bool:
     if uses is None or not isinstance(node, ast.Name):
         return False
     return uses.is_tensor or uses.has_dimensions or _NUMBERS.fullmatch(node.id) is not None
+
+
+def _is_taken_along(node: ast.expr) -> bool:
+    """Whether what a model takes beside its input is calculated with: masks and targets are, lengths and texts not."""
+    return _BESIDE.fullmatch(last_name(node.value if isinstance(node, ast.Subscript) else node)) is not None
 
 
 def _moved_beside(frame: Frame, state: State, node: ast.expr) -> Tensor | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.kinds.construction import is_part_of_init
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.chains import moved_in
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
+from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.point import State
@@ -60,8 +62,14 @@ def keep_moved(frame: Frame, state: State, node: ast.expr, moved: Value) -> None
         return
     others = (method for one in owner.mro for method in one.methods.values() if method is not function)
     path = f"self.{node.attr}"
-    if not any(path in moved_in(method) for method in others) and len(writers_of(owner, node.attr)) == 1:
-        owner.attributes[node.attr] = moved
+    if not any(path in moved_in(method) for method in others) and len(_makers(owner, node.attr)) == 1:
+        owner.attributes[node.attr] = _unless_none(owner.attributes.get(node.attr, moved), moved)
+
+
+def _unless_none(held: Value, moved: Value) -> Value:
+    """What is held after the move by whoever finds either the model or, before it is made, None."""
+    none_yet = [each for each in alternatives(held) if each[1] == NONE]
+    return choose([*none_yet, ((), moved)]) if none_yet else moved
 
 
 def _is_maker(machine: Machine, owner: ClassInfo, function: ast.AST, attribute: str) -> bool:
@@ -69,7 +77,18 @@ def _is_maker(machine: Machine, owner: ClassInfo, function: ast.AST, attribute: 
     name = next((name for name, each in owner.methods.items() if each is function), None)
     if name is None or name == "__init__":
         return name is not None
-    return writers_of(owner, attribute) == [function] or is_part_of_init(machine, owner, name)
+    return _makers(owner, attribute) == [function] or is_part_of_init(machine, owner, name)
+
+
+def _makers(owner: ClassInfo, attribute: str) -> list[ast.AST]:
+    """The methods that write the attribute, without those that only say that nothing is there yet."""
+    path = f"self.{attribute}"
+    return [each for each in writers_of(owner, attribute) if not _writes_none(each, path)]
+
+
+def _writes_none(method: ast.AST, path: str) -> bool:
+    written = values_by_path(method).get(path, ())
+    return bool(written) and all(isinstance(each, ast.Constant) and each.value is None for each in written)
 
 
 def _is_registered_or_new(value: Value) -> bool:

@@ -13,7 +13,7 @@ from torchdevlint.flow.kinds.sizes import what_is_filled
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import metrics
 from torchdevlint.flow.run.arguments import as_device
-from torchdevlint.flow.run.batch_beside import compare_with_batch, taken_by_name
+from torchdevlint.flow.run.batch_beside import compare_with_batch, compare_with_target, taken_by_name
 from torchdevlint.flow.run.gathered import gathered
 from torchdevlint.flow.run.imports import resolve
 from torchdevlint.flow.run.operations import Operands, combine
@@ -21,6 +21,7 @@ from torchdevlint.flow.run.outputs import follows_input, is_told_by_word, taken_
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.wrapping import scatters
 from torchdevlint.flow.scope.assigned import targets_by_value
+from torchdevlint.flow.scope.model_names import is_named_like_a_loss
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
@@ -94,6 +95,8 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     frame.machine.emit(ModuleCalled(frame, state, node, module, arguments))
     if _is_not_meant(module, arguments):
         return UNKNOWN
+    if not module.name and is_named_like_a_loss(node.func):
+        compare_with_target(frame, state, node, arguments)
     return gathered(node, module, _call_module(frame, state, node, module, arguments))
 
 

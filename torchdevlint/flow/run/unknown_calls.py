@@ -8,16 +8,14 @@ import sys
 from functools import lru_cache
 
 from torchdevlint.flow.events import LayerCalled, Placed
-from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.annotated import is_annotated_module
 from torchdevlint.flow.kinds.given_models import runs_a_model
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.run.batch_beside import compare_with_batch
+from torchdevlint.flow.run.batch_beside import compare_with_batch, compare_with_target
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.moves import method_device, number_of_device, to_device
 from torchdevlint.flow.run.numpy_reads import note_unknown
 from torchdevlint.flow.run.objects import write_attribute
-from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.outputs import follows_input
 from torchdevlint.flow.run.rebound import of_rebound
 from torchdevlint.flow.run.tensor_methods import tensor_operands
@@ -32,7 +30,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import as_output, given_tensor
+from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
     NUMBER,
     NUMBERS,
@@ -70,25 +68,12 @@ def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Argument
 
 
 def of_unknown_callee(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    """What a call of something unknown gives: `of_inputs`; what is by its name a loss compares two things.
-
-    These are an output and its target, both tensors; a whole batch may be moved part by part, and so may what follows.
-    """
+    """What a call of something unknown gives: `of_inputs`; what is by its name a loss compares two things."""
     made = of_inputs(frame, node, arguments)
     if not is_named_like_a_loss(node.func):
         return made
-    operands = [each for given in arguments.pairs[:2] for each in tensor_operands(*given)]
-    if any(loaders.is_from_loader(value) and not _is_container(frame, at) for at, value in operands):
-        compared = [(at, as_output(at, value)) for at, value in operands if not _is_container(frame, at)]
-        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", compared, True)
+    compare_with_target(frame, state, node, arguments)
     return made if made.given is None else Tensor(made.given, None, opaque=True)
-
-
-def _is_container(frame: Frame, node: ast.expr) -> bool:
-    """Whether a name is of something of which parts are taken."""
-    scope = frame.function or frame.machine.tree
-    uses = uses_in(scope).get(node.id) if isinstance(node, ast.Name) and scope is not None else None
-    return uses is not None and uses.is_container
 
 
 def _is_own_method(node: ast.expr) -> bool:
