@@ -202,6 +202,32 @@ def test_commands_of_what_is_installed(tmp_path: Path, installed: str, count: in
 
 
 @pytest.mark.parametrize(
+    ("command", "count"),
+    [
+        pytest.param("main:spare", 1, id="comes to it"),
+        pytest.param("main:main", 0, id="does not"),
+        pytest.param("helper:place", 0, id="of a file that does not lead there"),
+        pytest.param("main:missing", 1, id="not seen"),
+    ],
+)
+def test_the_function_that_a_command_starts(tmp_path: Path, command: str, count: int) -> None:
+    root = application(tmp_path, helper=ASKING, net=NET, main=SPARE, other="")
+    modules = "[tool.setuptools]\npackages = []\npy-modules = ['net', 'main', 'helper']\n"
+    (root / "pyproject.toml").write_text(f"[project]\nname = 'x'\n[project.scripts]\nrun = '{command}'\n{modules}")
+    assert rows(root) == count
+
+
+def test_a_module_that_starts_a_package(tmp_path: Path) -> None:
+    """``python -m package`` runs ``__main__.py``, which has no need of a guard."""
+    root = application(
+        tmp_path, helper=ASKING, net=NET, main=SPARE, other="", __main__="from main import spare\nspare(1)\n"
+    )
+    assert rows(root) == 1
+    (root / "__main__.py").write_text("from main import main\nmain(1)\n")
+    assert rows(root) == 0
+
+
+@pytest.mark.parametrize(
     ("asked", "count"),
     [
         pytest.param("from net import Encoder, Missing", 0, id="ends"),

@@ -25,6 +25,8 @@ _PUBLISHED = regex(r"\bclassifiers?\s*=|Programming Language ::")
 """What a declaration says for an index of packages, where people look for them."""
 _COMMANDS = regex(r"console_scripts|gui_scripts|^\[(?:project|tool\.poetry)\.(?:gui-)?scripts", re.MULTILINE)
 """What makes functions commands."""
+_COMMAND = regex(r"=\s*[\"']?\s*([^\W\d][\w.]*)\s*:\s*([^\W\d]\w*)")
+"""A name with the module and the function that it starts: ``train = package.cli:main``."""
 _NAME = regex(r"\bname\s*=\s*[\"']?([\w.-]+)")
 _INSTALLED = r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?{name}(?![\w./-])"
 _FROM_REPOSITORY = regex(
@@ -104,16 +106,19 @@ def has_users(project: Project) -> bool:
     return is_published(project) or not _is_more_than_a_package(project)
 
 
-def declares_commands(project: Project) -> bool:
-    """Whether this file is a part of what is installed, functions of which are started by names that are declared.
+def declared_commands(project: Project) -> list[tuple[str, str]] | None:
+    """The functions of an installed package that declared names start, each with its module; None where it is not told
+    which they are.
 
     What is no part of it, as scripts beside a package are, is not imported by a command either.
     """
     if is_application(project):
-        return False
+        return []
     root = root_of(os.path.dirname(project.path))
     held = (project.text_of(os.path.join(root, name)) for name in _DECLARED)
-    return any(each is not None and _COMMANDS.search(each.text) is not None for each in held)
+    declaring = [each.text for each in held if each is not None and _COMMANDS.search(each.text) is not None]
+    found = [_COMMAND.findall(each) for each in declaring]
+    return [each for held in found for each in held] if all(found) else None
 
 
 def is_published(project: Project) -> bool:

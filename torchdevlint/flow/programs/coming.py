@@ -20,7 +20,7 @@ from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.project.modules import ModuleFile, is_main_guard
-from torchdevlint.project.packaging import declares_commands
+from torchdevlint.project.packaging import declared_commands
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
@@ -71,13 +71,34 @@ class Programs:
     @cached_property
     def _known(self) -> list[Running] | None:
         """The programs; None where one is not known, or there may be others."""
-        if not self._started or declares_commands(self._project) or any(map(self._is_imported_unseen, self._started)):
+        commands = self._commands
+        if not self._started or commands is None or any(map(self._is_imported_unseen, self._started)):
             return None
-        started = [each for each in self._started if not self._callers.ends_at_imports(each)]
+        files = {each.path: each for each in (*self._started, *commands)}
+        started = [each for each in files.values() if not self._callers.ends_at_imports(each)]
         if len(started) > _MOST_PROGRAMS or not (self.are_seen or self._project.saying(("__main__",)) != ()):
             return None
-        found = [Running(each, self._project, self._callers.ends_at_imports) for each in started]
+        found = [
+            Running(each, self._project, self._callers.ends_at_imports, commands.get(each, ())) for each in started
+        ]
         return found if all(each.is_known for each in found) else None
+
+    @cached_property
+    def _commands(self) -> dict[ModuleFile, tuple[str, ...]] | None:
+        """The files that lead here with functions that are installed as commands; None where they are not seen."""
+        declared = declared_commands(self._project)
+        if declared is None:
+            return None
+        leading = {each.path: each for each in (self._own, *self._callers.parsed(self._callers.importers()))}
+        found: dict[ModuleFile, tuple[str, ...]] = {}
+        for module, name in declared:
+            path = self._project.locate(self._project.path, module, 0)
+            file = None if path is None else leading.get(path) or self._project.library.get(path)
+            if file is None or name not in file.bindings:
+                return None
+            if file.path in leading:
+                found[file] = (*found.get(file, ()), name)
+        return found
 
     def _runs(self, file: ModuleFile) -> bool:
         """Whether the top level of a file calls what it made of something from the project: ``experiment.run()``."""
@@ -97,9 +118,9 @@ class Programs:
         """Whether nobody is seen to import a file that runs nothing, but another one may: it is not seen which, by all
         the names of its package, or in a comment, as what was run before.
         """
-        if file.path.endswith(NOTEBOOK) or self._project.importers(file.path):
-            return False
         path = PurePath(file.path)
+        if path.stem == "__main__" or file.path.endswith(NOTEBOOK) or self._project.importers(file.path):
+            return False
         package = self._project.text_of(str(path.with_name("__init__.py")))
         if (
             package is not None

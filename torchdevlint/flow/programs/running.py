@@ -52,12 +52,22 @@ _Class = tuple[str, int]
 
 
 class Running:
-    """One program, which is started as the file `program`; nothing of a file is run that `ends` when it is imported."""
+    """One program, which is started as the file `program`, or as one of its `commands`.
 
-    def __init__(self, program: ModuleFile, project: Project, ends: Callable[[ModuleFile], bool]) -> None:
+    Nothing of a file is run that `ends` when it is imported.
+    """
+
+    def __init__(
+        self,
+        program: ModuleFile,
+        project: Project,
+        ends: Callable[[ModuleFile], bool],
+        commands: Iterable[str] = (),
+    ) -> None:
         self._program = program
         self._project = project
         self._ends = ends
+        self.commands = commands
         self._files: dict[str, ModuleFile] = {}
         self._come_to: set[tuple[str, int]] = set()
         """The definitions, by their file and line, that it comes to."""
@@ -125,6 +135,9 @@ class Running:
     def _follow_all(self, looked_up: list[tuple[ModuleFile, str]]) -> None:
         for module, beginning in looked_up:
             self._come_to_names(module, beginning)
+        for name in self.commands:
+            for home, definition in self.bound(self._program, name):
+                self._come(home, definition)
         for file in [each for each in self._files.values() if not self._ends(each)]:
             for statement in file.tree.body:
                 self._begin(file, statement)
