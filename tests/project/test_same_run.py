@@ -440,3 +440,66 @@ def test_a_stage_begins_with_what_the_round_before_has_saved(
 ) -> None:
     root = application(tmp_path, helper=ASKING, names=NAMES, trainer=TRAINER, main=STAGES.replace(old, new))
     assert ("main.py:TDL201" in found(root)) is is_found
+
+
+BEST_OF_ALL = """import os
+import torch
+from helper import place
+from torch import nn
+
+path_of = lambda epoch: f"runs/{place()}-{epoch}.pth"
+
+def name_of(config, mode):
+    return os.path.join(config["folder"], mode + str(config["stage"]))
+
+def train(net, savename):
+    if net(torch.ones(3, device=place())).sum() < 9:
+        torch.save(net.state_dict(), savename)
+
+def main(config):
+    net = nn.Linear(3, 3).to(place())
+    for epoch in range(9):
+        net(torch.ones(3, device=place())).sum().backward()
+        torch.save(net.state_dict(), path_of(epoch))
+        torch.save(net.state_dict(), os.path.join(config["folder"], "best_loss.pth"))
+        savename = name_of(config, "stage")
+        train(net, savename=savename)
+    READ
+    savename = name_of(config, "last")
+    train(net, savename=savename)
+
+if __name__ == "__main__":
+    main({"folder": "runs", "stage": 1})
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "is_found"),
+    [
+        pytest.param("net.load_state_dict(torch.load(path_of(3)))", False, id="a lambda makes the path"),
+        pytest.param("net.load_state_dict(torch.load(path_of(3) + '.old'))", True, id="another one than it makes"),
+        pytest.param(
+            "path = os.path.join(config['folder'], 'best_loss.pth')\n"
+            "    if os.path.exists(path):\n"
+            "        net.load_state_dict(torch.load(path))\n"
+            "    path = 'another.pth'",
+            False,
+            id="the name is bound anew behind it",
+        ),
+        pytest.param(
+            "path = os.path.join(config['folder'], 'best_loss.pth')\n"
+            "    if config['stage']:\n"
+            "        path = 'another.pth'\n"
+            "    net.load_state_dict(torch.load(path))",
+            True,
+            id="the name may be bound anew before it",
+        ),
+        pytest.param(
+            "net.load_state_dict(torch.load(name_of(config, 'stage')))", False, id="the same call made a saver's path"
+        ),
+        pytest.param("net.load_state_dict(torch.load(name_of(config, 'last')))", True, id="another call made it"),
+    ],
+)
+def test_a_path_that_is_made_as_one_before(tmp_path: Path, read: str, is_found: bool) -> None:
+    root = application(tmp_path, helper=ASKING, main=BEST_OF_ALL.replace("READ", read))
+    assert ("main.py:TDL201" in found(root)) is is_found

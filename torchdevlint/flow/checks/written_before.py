@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
-from torchdevlint.flow.checks.saved_names import values_in
+from torchdevlint.flow.checks.saved_names import bound_before, values_in
 from torchdevlint.flow.checks.telling_names import may_be_equal
 from torchdevlint.flow.scope.call_sites import call_sites, sites_in
 from torchdevlint.flow.scope.cuda_literals import Scope
@@ -55,7 +55,9 @@ def _path(call: ast.Call, place: int) -> ast.expr | None:
 
 def _names(home: str, tree: ast.Module, project: Project, call: ast.Call, path: ast.expr, own: ast.Module) -> list[str]:
     """The names that a path may end in; nothing where one of them is not known. `own` is the file of the project."""
-    names = file_names(Place(scopes_of(tree, call), home, project), path, ends=True, whole=True)
+    scopes = scopes_of(tree, call)
+    path = bound_before(scopes[0], path) or path
+    names = file_names(Place(scopes, home, project), path, ends=True, whole=True)
     if names == (None,) and isinstance(path, ast.Name):
         names = _given(tree, project, call, path.id, own)
     return [] if None in names else [each for each in names if each is not None]

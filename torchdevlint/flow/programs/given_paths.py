@@ -10,7 +10,7 @@ import ast
 from functools import partial
 
 from torchdevlint.flow.checks.file_names import scopes_of
-from torchdevlint.flow.checks.saved_names import values_in
+from torchdevlint.flow.checks.saved_names import bound_before, values_in
 from torchdevlint.flow.checks.written_before import is_written_around, writes_what_is_read
 from torchdevlint.flow.programs.project_calls import ProjectCalls
 from torchdevlint.flow.programs.ways import Ways
@@ -216,17 +216,22 @@ def _saves_there(own: ModuleFile, load: ast.Call, saving: Ways, scope: Scope, ca
         return False
     made = _giving(function, call.func)
     for each in (call, made):
-        if each is not None and each is not load and _is_given(each, load.args[0], call.func):
+        if each is not None and each is not load and _is_given(function, each, load.args[0], call.func):
             return saving.is_so_in_call(own, call) or (each is made and _is_called_after_saving(made))
     return False
 
 
-def _is_given(call: ast.Call, path: ast.expr, callee: ast.expr) -> bool:
-    """Whether a call is given a path as it is written, or the path is, or begins with, an attribute of what it made."""
-    given = (ast.dump(each) for each in (*call.args, *(keyword.value for keyword in call.keywords)))
+def _is_given(scope: ast.AST, call: ast.Call, path: ast.expr, callee: ast.expr) -> bool:
+    """Whether a call is given a path as it is written, or the path is, or begins with, an attribute of what it made.
+
+    A path that a call puts together is the same as one that the same call has put together before.
+    """
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
     begins = path.left if isinstance(path, ast.BinOp) and isinstance(path.op, ast.Add) else path
     held = isinstance(begins, ast.Attribute) and dotted_path(begins.value) == first_name(dotted_path(callee) or "")
-    return held or (not isinstance(path, ast.Constant) and ast.dump(path) in given)
+    if held or isinstance(path, ast.Constant):
+        return held
+    return ast.dump(path) in map(ast.dump, given) or _made_as(scope, path) in (_made_as(scope, each) for each in given)
 
 
 def _is_called_after_saving(made: ast.Call) -> bool:
@@ -234,9 +239,9 @@ def _is_called_after_saving(made: ast.Call) -> bool:
 
 
 def _giving(scope: ast.AST, path: ast.expr) -> ast.Call | None:
-    """The call whose result, or an element of it, a path is, where nothing else is bound to the name."""
+    """The call whose result, or an element of it, a path is, where nothing else is bound to the name before."""
     while isinstance(path, (ast.Subscript, ast.Attribute)):
         path = path.value
     bound = values_in(scope).get(path.id, []) if isinstance(path, ast.Name) else []
-    value = bound[0].value if len(bound) == 1 else None
+    value = bound[0].value if len(bound) == 1 else bound_before(scope, path) if bound else None
     return value if isinstance(value, ast.Call) else None
