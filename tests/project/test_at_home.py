@@ -1260,6 +1260,31 @@ class Net(torch.nn.Linear):
     assert "layers.py:TDL106" in found(root)
 
 
+@pytest.mark.parametrize(
+    ("moved", "is_found"),
+    [
+        pytest.param("net = Deep(3, 3).cuda()\n    print(net)", True, id="what is derived from it"),
+        pytest.param("net = Deep(3, 3)\n    net.cuda()\n    print(net)", False, id="a statement"),
+        pytest.param("net = Deep(3, 3)\n    print(net, torch.ones(3).cuda())", False, id="a tensor"),
+    ],
+)
+def test_a_method_whose_none_nobody_reads(tmp_path: Path, moved: str, is_found: bool) -> None:
+    code = """import torch
+
+class Net(torch.nn.Linear):
+    def cuda(self, device=None):
+        self.table = torch.ones(3, device="cuda")
+        super().cuda(device)
+
+class Deep(Net):
+    def forward(self, x):
+        return super().forward(x) + self.table
+"""
+    main = f"import torch\nfrom layers import Deep\n\nif __name__ == '__main__':\n    {moved}\n"
+    root = application(tmp_path, layers=code, main=main)
+    assert ("layers.py:TDL106" in found(root)) is is_found
+
+
 FILLED = """import torch
 
 def scored(rows: torch.Tensor):

@@ -160,6 +160,10 @@ class IneffectiveMove(Fact, frozen=True):
         """``model.to(device)`` is None for each device; ``.cuda()`` is what the CPU never comes to."""
         return self.form == "returns" and self.method == "to"
 
+    @property
+    def wrong_result(self) -> str:
+        return self.method if self.form == "returns" else ""
+
 
 _MOVES = ("to", "cuda", "cpu", "xpu")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)

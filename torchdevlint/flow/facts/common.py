@@ -32,6 +32,11 @@ class Fact(_Shared, frozen=True):
         return False
 
     @property
+    def wrong_result(self) -> str:
+        """The method at the place that does what it has to, and gives the wrong thing: it hurts those who use that."""
+        return ""
+
+    @property
     def is_theory(self) -> bool:
         """Whether it is for users elsewhere: what an application itself does with it is seen, and goes well."""
         return False

@@ -100,6 +100,8 @@ class Home:
             return not is_of_ranks(fact)
         if (isinstance(fact, DiscardedMove) and fact.named) or fact.is_met_anywhere:
             return self._application.has_no_users
+        if fact.wrong_result and not self._on_accelerators.use_what_is_given(fact.at.row, fact.wrong_result):
+            return True
         is_theory = fact.is_theory and self._application.is_of_several
         is_apart = is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))
         if self._application.has_no_users and is_apart:

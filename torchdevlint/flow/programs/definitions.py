@@ -67,6 +67,14 @@ class Definitions:
             self._of_class[owner][node.name] = path, node.lineno
             self._class_of[path, node.lineno] = owner
 
+    def line_of(self, owner: Definition) -> set[Definition]:
+        """A class, and those of the program that it is derived from."""
+        found, level = {owner}, [owner]
+        while level:
+            level = [each for one in level for each in self.bases.get(one, ()) if each not in found]
+            found.update(level)
+        return found
+
     def kept_by(self, owner: Definition) -> set[str]:
         """The attributes that objects of a class are given by its methods, and those of the classes around it."""
         names: set[str] = set()

@@ -7,6 +7,7 @@ programs are there to be read: one has to come to the line, and to bring somethi
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.flow.facts.modules import LossNotMoved
@@ -19,6 +20,7 @@ from torchdevlint.flow.programs.running import Running
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in
 
 MIXING = (BatchNotMoved, LossNotMoved, MixedDevices, ReadOnHost)
 """What hurts where something is on an accelerator."""
@@ -56,6 +58,23 @@ class OnAccelerators:
         coming = None if programs is None else programs.coming_to(line)
         return coming is None or all(self._moves_what_holds(each, line) for each in coming)
 
+    def use_what_is_given(self, line: int, method: str) -> bool:
+        """Whether a program may use what a method gives of objects of the class around a line, as far as is known."""
+        programs = self._application.programs
+        coming = None if programs is None else programs.coming_to(line)
+        return coming is None or any(self._uses_what_is_given(each, line, method) for each in coming)
+
+    def _uses_what_is_given(self, program: Running, line: int, method: str) -> bool:
+        assert self._project is not None
+        file, values = program.file(self._project.path), self._values(program)
+        owner = None if file is None else scope_of(file, self._project, line).owner
+        if file is None or owner is None or values is None:
+            return True
+        asked = ((scope, each) for scope, node in program.scopes for each in _asked_for_result(node, method))
+        tokens = {token for scope, each in asked for token in values.tokens(scope, each)}
+        classes = {each.of for each in tokens if isinstance(each, Object)}
+        return any((file.path, owner.lineno) in values.known.line_of(each) for each in classes)
+
     def _moves_what_holds(self, program: Running, line: int) -> bool:
         assert self._project is not None
         file = program.file(self._project.path)
@@ -88,6 +107,14 @@ class OnAccelerators:
 def _placed(fact: Fact) -> Operand:
     """The operand that a fact says to be on an accelerator."""
     return fact.value if isinstance(fact, ReadOnHost) else fact.other  # type: ignore[attr-defined]
+
+
+def _asked_for_result(node: ast.stmt, method: str) -> Iterator[ast.expr]:
+    """What some code calls a method of, whose result is read."""
+    dropped = {each.value for each in nodes_in(node, ast.Expr)}
+    for call in nodes_in(node, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == method and call not in dropped:
+            yield call.func.value
 
 
 def scope_of(file: ModuleFile, project: Project, line: int) -> Scope:
