@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -106,16 +106,25 @@ def unit(module: str) -> str:
 
 
 @cache
+def import_statements(path: Path) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
+    """Those of a file, wherever in it, and whether only annotations need them."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    guarded = [node for node in nodes if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"]
+    aside = {each for node in guarded for statement in node.body for each in ast.walk(statement)}
+    return tuple((node, node in aside) for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+
+
+@cache
 def imports(path: Path) -> tuple[str, ...]:
     """Dotted names of everything that a file imports, wherever in the file."""
-    return tuple(sorted(set(_imports(ast.parse(path.read_text(encoding="utf-8"))))))
+    return tuple(sorted(set(_names(node for node, _ in import_statements(path)))))
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _names(statements: Iterable[ast.Import | ast.ImportFrom]) -> Iterator[str]:
+    for node in statements:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, "relative imports hide the layer"
             base = node.module or ""
             for alias in node.names:
@@ -216,12 +225,9 @@ def in_import_circles(*, annotations: bool) -> set[str]:
 
 def imported_by(path: Path, annotations: bool) -> set[str]:
     """The modules, and the names in them, that a file imports."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for each in ast.walk(tree):
-        if isinstance(each, ast.If) and getattr(each.test, "id", "") == "TYPE_CHECKING" and not annotations:
-            each.body = []
-    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return {*_imports(tree), *(f"{node.module}.{alias.name}" for node in froms for alias in node.names)}
+    nodes = [node for node, for_annotations in import_statements(path) if annotations or not for_annotations]
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {*_names(nodes), *(f"{node.module}.{alias.name}" for node in froms for alias in node.names)}
 
 
 def room(module: str) -> str:
