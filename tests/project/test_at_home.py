@@ -1376,3 +1376,50 @@ def test_ranks_of_tests(tmp_path: Path, place: str, expected: list[str]) -> None
     (root / place).write_text(BY_RANK)
     tree.forget()
     assert found(root) == expected
+
+
+TRIED = """import torch
+from torch import nn
+
+class Saliency:
+    def __init__(self, device="cuda"):
+        self.box = nn.Conv2d(1, 1, 3).to(device)
+
+    def of(self, images):
+        return self.box(images.abs())
+
+if __name__ == "__main__":
+    saliency = Saliency()
+    print(saliency.of(torch.ones(1, 1, 8, 8)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="a trial"),
+        pytest.param('if __name__ == "__main__":', "if True:", True, id="run by who imports it"),
+        pytest.param(
+            "    print(", "    import sys\n    saliency.of(sys.argv.parse_args())\n    print(", True, id="program"
+        ),
+        pytest.param("return self.box(images.abs())", "return self.box(torch.ones(1, 1, 8, 8))", True, id="its own"),
+    ],
+)
+def test_what_a_trial_of_an_imported_file_makes(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    code = TRIED.replace(old, new) if old else TRIED
+    main = """import torch
+from saliency import Saliency
+
+def main(batches):
+    saliency = Saliency()
+    for images in batches:
+        print(saliency.of(images.cuda()))
+
+if __name__ == "__main__":
+    main(torch.load("batches.pt", map_location="cpu"))
+"""
+    root = application(tmp_path, saliency=code, main=main)
+    assert ("saliency.py:TDL004" in found(root)) is is_found
+    (root / "main.py").write_text("import torch\n")
+    tree.forget()
+    assert "saliency.py:TDL004" in found(root)

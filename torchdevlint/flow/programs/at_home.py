@@ -40,6 +40,7 @@ from torchdevlint.flow.programs.moved_results import is_moved_next, is_moved_whe
 from torchdevlint.flow.programs.moving_readers import is_moved_by_readers
 from torchdevlint.flow.programs.never_finished import is_never_finished
 from torchdevlint.flow.programs.on_accelerators import MIXING, OnAccelerators
+from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.read_by_wrapped import is_read_by_wrapped
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
@@ -51,6 +52,7 @@ from torchdevlint.flow.scope.cuda_literals import Scope, is_of_own_weight
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
+from torchdevlint.project.modules import is_main_guard
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
@@ -105,6 +107,8 @@ class Home:
         is_theory = fact.is_theory and self._application.is_of_several
         is_apart = is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))
         if self._application.has_no_users and is_apart:
+            return True
+        if isinstance(fact, MixedDevices) and self._application.has_no_users and self._is_of_trial(fact):
             return True
         if fact.is_of_processes and self._project.path.endswith(NOTEBOOK) and is_one_process(self._tree):
             return True
@@ -215,6 +219,14 @@ class Home:
         if is_built_on_cpu(own, self._project, fact.at.row, place):
             return True
         return is_transform_alone(own, self._project, fact.at.row)
+
+    def _is_of_trial(self, fact: MixedDevices) -> bool:
+        """Whether what stayed is made where a file tries what it defines for others, under its main guard."""
+        guards = [each for each in self._tree.body if is_main_guard(each)]
+        if not guards or not fact.creations or is_program(self._tree) or not self._callers.importers():
+            return False
+        rows = [0 if each.span.file else each.span.row for each in fact.creations]
+        return first_holding(guards, fact.at.row) is None and all(first_holding(guards, each) for each in rows)
 
     def _is_made_when_built(self, made: Creation) -> bool:
         """Whether a tensor is made where all is on the CPU still, since constructors alone come there."""
