@@ -23,7 +23,7 @@ from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 _CONVERTERS = frozenset(
     f"torch.{name}" for name in "tensor as_tensor from_numpy Tensor FloatTensor LongTensor IntTensor BoolTensor".split()
@@ -44,6 +44,22 @@ def is_converted_beside(frame: Frame, node: ast.expr) -> bool:
         ast.dump(call.args[0]) != told and _came_together(scope, node, call.args[0]) and _converts(frame, call)
         for call in _placed(scope)
     )
+
+
+def is_rebound(frame: Frame, call: ast.Call, node: ast.expr) -> bool:
+    """``x = torch.Tensor(x).float()``, where `x` is no argument: its name stands for a tensor from here on alone."""
+    scope = frame.function or frame.machine.tree
+    if not isinstance(node, ast.Name) or (frame.function is not None and node.id in argument_names(frame.function)):
+        return False
+    made = (each for each in assignments_in(scope) if dotted_path(each.targets[0]) == node.id)
+    return any(_made_first(each.value) is call for each in made)
+
+
+def _made_first(node: ast.expr) -> ast.expr:
+    """``torch.Tensor(x)`` in ``torch.Tensor(x).float().to(device)``."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+        node = node.func.value
+    return node
 
 
 def _converts(frame: Frame, call: ast.Call) -> bool:

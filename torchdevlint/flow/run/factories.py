@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import Collected
 from torchdevlint.flow.kinds.arrays import array_dimensions
 from torchdevlint.flow.kinds.converted import is_listed
-from torchdevlint.flow.kinds.converted_beside import is_converted_beside
+from torchdevlint.flow.kinds.converted_beside import is_converted_beside, is_rebound
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.instance_arms import is_shown_no_tensor
@@ -159,7 +159,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         given = copies and (_came_to_init(frame, arguments) or _is_converted_only(frame, node, arguments))
         given = given or (copies and _is_kept_by_module(frame, data))
         told = arguments.positional[0][0]
-        given = given or (copies and is_converted_beside(frame, told))
+        given = given or (copies and (is_converted_beside(frame, told) or is_rebound(frame, node, told)))
         listed = is_listed(frame, told)
         given = given or (copies and is_shown_no_tensor(state.conditions, told))
         if given or listed or _is_option(told):
@@ -326,7 +326,8 @@ def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, argument
         return Tensor(TOP, values[0].ndim) if came else values[0]
     if len(values) == 1 and isinstance(values[0], Unknown):
         given = arguments.positional[0][0] if arguments.positional else None
-        if name == "torch.Tensor" and given is not None and _may_be_tensor(frame, state, given):
+        may_be = name == "torch.Tensor" and given is not None and _may_be_tensor(frame, state, given)
+        if may_be and not is_rebound(frame, node, given):  # type: ignore[arg-type]
             return Tensor(TOP)
         made = created(frame, state, node, name, AT_LEAST_1, DEFAULT)
         if given is None or array_dimensions(frame, state, given)[0]:

@@ -11,9 +11,12 @@ _HARMLESS_DECORATORS = frozenset(
     """
     staticmethod classmethod property cached_property no_grad inference_mode enable_grad abstractmethod override
     torch_export ignore unused export script_method jit_ignore autocast custom_fwd custom_bwd overload compile
-    wraps typechecked lru_cache cache
+    wraps typechecked lru_cache cache cached cache_data cache_resource experimental_memo experimental_singleton
+    script register register_model register_module route get post put command beartype jaxtyped retry deprecated
     """.split()
 )
+"""They give back the function, or what it gives: those of torch and of Python, caches (also of Streamlit), what
+registers a function with an application or under a name, and checks of types."""
 
 
 _REGISTERS_NOTHING = frozenset(
