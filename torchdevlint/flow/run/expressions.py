@@ -257,8 +257,7 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else element_of(value)
     if isinstance(value, Map):
         if isinstance(index, Const):
-            found: Value = dict(value.items).get(index.value, value.element)
-            return found
+            return next((each for key, each in value.items if key == index.value), value.element)
         held = [each for _, each in value.items]
         of_data = value.closed and held and all(isinstance(each, (Seq, Const, Func)) for each in held)
         joined = join_all(held if of_data or value.closed else [*held, value.element])
