@@ -7,7 +7,7 @@ import os
 import weakref
 from pathlib import Path
 
-from torchdevlint.project.modules import Library, ModuleFile
+from torchdevlint.project.modules import Library, ModuleFile, is_main_guard
 from torchdevlint.source.text import Source
 
 
@@ -87,3 +87,10 @@ def test_what_cannot_be_read_is_none(tmp_path: Path) -> None:
         assert library.get(str(tmp_path / name)) is None
     (tmp_path / "large.py").write_text("#" * 3_000_000)
     assert library.get(str(tmp_path / "large.py")) is None
+
+
+def test_what_only_a_script_does() -> None:
+    """Whichever way round the names are compared."""
+    guards = ['if __name__ == "__main__": pass', 'if "__main__" == __name__: pass']
+    others = ['if name == "__main__": pass', "if __name__: pass", "if first and __name__ == 'm': pass"]
+    assert [is_main_guard(ast.parse(each).body[0]) for each in guards + others] == [True] * 2 + [False] * 3

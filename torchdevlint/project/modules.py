@@ -172,12 +172,14 @@ def _digest(text: str) -> str:
 
 def is_main_guard(node: ast.stmt) -> bool:
     """Whether it is ``if __name__ == "__main__":``."""
-    return (
-        isinstance(node, ast.If)
-        and isinstance(node.test, ast.Compare)
-        and isinstance(node.test.left, ast.Name)
-        and node.test.left.id == "__name__"
-    )
+    return isinstance(node, ast.If) and asks_for_main(node.test)
+
+
+def asks_for_main(test: ast.expr) -> bool:
+    """Whether a test compares ``__name__`` with something, in whatever order it is written."""
+    if not isinstance(test, ast.Compare):
+        return False
+    return any(isinstance(each, ast.Name) and each.id == "__name__" for each in (test.left, *test.comparators))
 
 
 def bound_by(statement: ast.stmt) -> Iterator[str]:

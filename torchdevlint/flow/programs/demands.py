@@ -19,7 +19,7 @@ from torchdevlint.flow.programs.places import holds
 from torchdevlint.flow.scope.cuda_literals import Scope, is_settled, needs_cuda
 from torchdevlint.flow.scope.decorators import is_of_class
 from torchdevlint.flow.scope.names import places_in
-from torchdevlint.project.modules import ModuleFile, is_main_guard
+from torchdevlint.project.modules import ModuleFile, asks_for_main, is_main_guard
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import once_a_node
 
@@ -225,5 +225,4 @@ def _kind_below(test: ast.expr) -> int:
     if asks_for_devices(test):
         return _ASKED
     is_none = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot))
-    is_guard = isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
-    return _SURE if is_none or is_guard else _OPEN
+    return _SURE if is_none or asks_for_main(test) else _OPEN
