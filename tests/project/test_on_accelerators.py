@@ -82,6 +82,12 @@ def test_a_model_that_stays_on_the_cpu_beside_one_that_is_moved(tmp_path: Path) 
         pytest.param("net(batch)", "net(batch.to('cpu'))", 0, id="the CPU by name"),
         pytest.param("net(batch)", "net(other(batch.to(device)).cpu())", 0, id="brought back"),
         pytest.param('build("net")', "build(device)", 0, id="a device that nobody uses"),
+        pytest.param(
+            "net(batch)", "x = batch.to(device)\n        net(torch.rand(4, device=x.device))", 1, id="made beside it"
+        ),
+        pytest.param("net(batch)", "net(torch.rand(4, device=batch.device))", 0, id="made beside what nobody moves"),
+        pytest.param("net(batch)", "net([build, batch.to(device)][1].exp())", 1, id="of what may be a function"),
+        pytest.param("net(batch)", "net([build, batch][1].exp())", 0, id="the same of what nobody moves"),
     ],
 )
 def test_evidence_that_something_is_on_an_accelerator(tmp_path: Path, old: str, new: str, rows: int) -> None:

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.programs.definitions import Token
+from torchdevlint.flow.programs.definitions import Token, bound_in
+from torchdevlint.flow.scope.cuda_literals import Scope
 
 Place = tuple[str, int, str]
 """A name of a function (by its file and line; 0 for the top level), or an attribute of any object ("", 0)."""
 MOST_CALLS = 10_000
 """How many calls, each of one function that it may be of, are followed until nothing changes any more."""
+
+
+def place_of(scope: Scope, name: str) -> Place:
+    """What a name is in a function: one of its own, or of the top level."""
+    is_local = scope.function is not None and name in bound_in(scope.function)
+    return scope.file.path, scope.function.lineno if is_local and scope.function else 0, name
 
 
 class HeldTokens:

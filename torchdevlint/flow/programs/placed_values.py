@@ -7,7 +7,7 @@ missed. What makes a tensor anew, or brings it to the host, ends it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from torchdevlint.flow.programs.definitions import (
     PLACED,
@@ -15,13 +15,12 @@ from torchdevlint.flow.programs.definitions import (
     Definitions,
     Object,
     Token,
-    bound_in,
     handed_to,
     is_decorated,
     is_import,
     is_of_class,
 )
-from torchdevlint.flow.programs.held_tokens import HeldTokens, Place
+from torchdevlint.flow.programs.held_tokens import HeldTokens, place_of
 from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH
 from torchdevlint.flow.programs.placing import ON_HOST, Placing, is_of_host, is_put_on_host
 from torchdevlint.flow.programs.running import LOOKING_UP, Running
@@ -66,7 +65,7 @@ class PlacedValues:
 
     def moves(self, made: Object) -> bool:
         """Whether an object of the class is moved somewhere."""
-        return self._is_moved([made])
+        return self._are_placed([made])
 
     def kept(self, name: str) -> set[Token]:
         """What objects may keep as an attribute of a name."""
@@ -83,8 +82,10 @@ class PlacedValues:
             if isinstance(each, Object) and not self.known.methods_of([each], "__getitem__"):
                 self._held.put((*each.of, PLACED), [PLACED])
 
-    def _is_moved(self, tokens: Iterable[Token]) -> bool:
-        return any(isinstance(each, Object) and self._held.get((*each.of, PLACED)) for each in tokens)
+    def _are_placed(self, tokens: Collection[Token]) -> bool:
+        """Whether something is on an accelerator, or is an object that is moved."""
+        moved = (self._held.get((*each.of, PLACED)) for each in tokens if isinstance(each, Object))
+        return PLACED in tokens or any(moved)
 
     def _run(self, scope: Scope, node: ast.stmt) -> None:
         if isinstance(node, _FUNCTIONS) and scope.owner is not None:
@@ -115,7 +116,7 @@ class PlacedValues:
         bases = (dotted_path(each) or "" for each in scope.owner.bases)
         if any(self._placing.is_of_library(scope.file.tree, each) for each in bases):
             self._moved([owner])
-        if not self._is_moved([owner]):
+        if not self._are_placed([owner]):
             return
         self._moved(map(Object, self.known.bases.get(owner.of, ())))
         if node.name in CALLED_BY_TORCH:  # type: ignore[attr-defined]
@@ -157,13 +158,9 @@ class PlacedValues:
         elif isinstance(target, ast.Name):
             if scope.owner is not None and scope.function is None:
                 self._held.put(("", 0, target.id), tokens)
-            self._held.put(self._place_of(scope, target.id), tokens)
+            self._held.put(place_of(scope, target.id), tokens)
         elif isinstance(target, ast.Attribute):
             self._held.put(("", 0, target.attr), tokens)
-
-    def _place_of(self, scope: Scope, name: str) -> Place:
-        is_local = scope.function is not None and name in bound_in(scope.function)
-        return scope.file.path, scope.function.lineno if is_local and scope.function else 0, name
 
     def _value(self, scope: Scope, node: ast.AST) -> frozenset[Token]:
         """What an expression may give; each is evaluated once a round, which comes again if what it reads grows."""
@@ -190,7 +187,7 @@ class PlacedValues:
         return frozenset().union(*(self._value(scope, each) for each in parts))
 
     def _named(self, scope: Scope, name: str) -> frozenset[Token]:
-        place = self._place_of(scope, name)
+        place = place_of(scope, name)
         found = set(self._held.get(place))
         if place[1]:
             nested = nodes_in(scope.function, ast.FunctionDef) if scope.function is not None else []
@@ -212,7 +209,8 @@ class PlacedValues:
 
     def _attribute(self, scope: Scope, node: ast.Attribute) -> frozenset[Token]:
         if node.attr in ON_HOST:
-            return _NOTHING
+            is_place = node.attr == "device" and self._are_placed(self._value(scope, node.value))
+            return frozenset([PLACED] if is_place else ())
         path = dotted_path(node)
         of_module = self._bound(scope.file, path) if path and is_import(scope.file, path) else None
         if of_module:
@@ -221,8 +219,8 @@ class PlacedValues:
         found = self.known.methods_of(base, node.attr)
         kept = self._held.get(("", 0, node.attr))
         left = base if node.attr == "module" else [each for each in base if not isinstance(each, Object)]
-        is_placed = PLACED in base or self._is_moved(base)
-        return frozenset({*found, *(kept or (() if found else left)), *([PLACED] if is_placed and not found else [])})
+        placed = [PLACED] if not found and self._are_placed(base) else []
+        return frozenset({*found, *(kept or (() if found else left)), *placed})
 
     def _got_out(self, tokens: Iterable[Token]) -> set[Token]:
         """What comes out of something: an item, a round of a loop."""
@@ -248,7 +246,7 @@ class PlacedValues:
         if (last in ON_HOST and isinstance(function, ast.Attribute)) or is_put_on_host(call):
             return frozenset(receiver - {PLACED})
         if last in _OF_PARTS and isinstance(function, ast.Attribute) and not self.known.methods_of(receiver, last):
-            return receiver | ({PLACED} if self._is_moved(receiver) else _NOTHING)
+            return receiver | ({PLACED} if self._are_placed(receiver) else _NOTHING)
         if is_of_host(call):
             return _NOTHING
         if path in LOOKING_UP:
@@ -273,7 +271,7 @@ class PlacedValues:
         if PLACED in receiver or self._placing.is_of_library(scope.file.tree, dotted_path(call.func) or ""):
             self._moved(together)
         found = self._got_out(together | receiver)
-        is_placing = PLACED in found or self._is_moved(found)
+        is_placing = self._are_placed(found)
         if last_name(call.func) not in _OF_ITSELF:
             found -= {each for each in receiver if isinstance(each, Object)}
         return found | ({PLACED} if is_placing else set())
@@ -293,7 +291,7 @@ class PlacedValues:
             if isinstance(each, Object):
                 methods = [method for name in _CALLED for method in self.known.methods_of([each], name)]
                 is_known = is_known or bool(methods)
-                results.update([PLACED] if self._is_moved([each]) else ())
+                results.update([PLACED] if self._are_placed([each]) else ())
                 for method in methods:
                     results |= self._call(method, given, named, is_bound=True)
             elif each in self.known.bases:
@@ -347,4 +345,4 @@ class PlacedValues:
                 scope, node = self.known.scope_of.get(method, (None, None))  # type: ignore[arg-type]
                 if scope is not None and isinstance(node, _FUNCTIONS):
                     for name in positional_names(node)[self.known.is_method(method) :]:
-                        self._held.put(self._place_of(scope, name), [PLACED])
+                        self._held.put(place_of(scope, name), [PLACED])
