@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.events import Collected
+from torchdevlint.flow.events import Collected, Placed
 from torchdevlint.flow.kinds.arrays import array_dimensions
 from torchdevlint.flow.kinds.converted import is_listed
 from torchdevlint.flow.kinds.converted_beside import is_converted_beside, is_rebound
@@ -54,7 +54,7 @@ def call_factory(frame: Frame, state: State, node: ast.Call, name: str, argument
     if head == "torch.cuda":
         return created(frame, state, node, name, AT_LEAST_1, Device(Origin.LITERAL, "cuda"))
     if tail in torch_api.LIKE_FACTORIES:
-        return _make_like(frame, state, arguments)
+        return _make_like(frame, state, node, name, arguments)
     if tail in torch_api.LEGACY_CONSTRUCTORS:
         return _make_legacy(frame, state, node, name, arguments)
     if head != "torch":
@@ -269,20 +269,27 @@ def data_ndim(data: Value) -> int | None:
     return None
 
 
-def _make_like(frame: Frame, state: State, arguments: Arguments) -> Value:
+def _make_like(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """``zeros_like(x)``: where `x` is, unless ``device=`` says otherwise."""
     given = arguments.keywords.get("device")
 
     def made(source: Value) -> Value:
         device = None if given is None else as_device(frame, given[0], settle(given[1], state.conditions))
         if not isinstance(source, Tensor):
-            return Tensor(TOP if device is None else device)
+            return Tensor(TOP) if device is None else _placed_like(frame, state, node, name, Tensor(device))
         if device is None or device == source.device:
             return source
-        return Tensor(device, source.ndim, (), source.steps, True)
+        return _placed_like(frame, state, node, name, Tensor(device, source.ndim, (), source.steps, True))
 
     source = arguments.value(0, "input")
     return under_each(state, source, made) if isinstance(source, Choice) else made(source)
+
+
+def _placed_like(frame: Frame, state: State, node: ast.Call, name: str, made: Tensor) -> Tensor:
+    """What is made like another tensor, but on a device that is named."""
+    frame.machine.emit(Placed(frame, state, node, made.device))
+    step = Step(f"created by `{name}` on {made.device.describe()}", node, made_by=name)
+    return replace(made, steps=(*made.steps, step))
 
 
 def _is_used_as_tensor(frame: Frame, node: ast.expr) -> bool:
