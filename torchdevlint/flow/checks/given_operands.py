@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from torchdevlint.flow.checks.given_devices import Given
 from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.brought_back import is_brought_back
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, Device, Origin, literal
@@ -94,7 +95,7 @@ def _from_elsewhere(frame: Frame, put: Put, shown: Given, wanted: Device) -> Giv
     That is the device that it has to be, or else by what name it comes together with something that is there.
     """
     place, around = put[0], remembered(frame, put[0])
-    if around is None:
+    if around is None or _is_brought_back(frame, place):
         return None
     texts = list(devices_elsewhere(frame, around, place, wanted, shown.text))
     for text in texts:
@@ -104,6 +105,13 @@ def _from_elsewhere(frame: Frame, put: Put, shown: Given, wanted: Device) -> Giv
         return None
     named = name_elsewhere(frame, around, *put)
     return None if named is None else replace(shown, text=named[0], kind=named[1])
+
+
+def _is_brought_back(frame: Frame, place: ast.AST) -> bool:
+    """Whether the function here brings to the CPU, in some case, what the one with the literal has given it."""
+    here, called = frame.function, getattr(scope_of(frame, place), "name", "")
+    calls = nodes_in(here, ast.Call) if here is not None and called else ()
+    return here is not None and any(last_name(each.func) == called and is_brought_back(here, each) for each in calls)
 
 
 def is_of_what_moves(text: str, place: ast.AST) -> bool:
