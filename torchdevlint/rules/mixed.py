@@ -266,6 +266,8 @@ def notes(fact: MixedDevices, made: Note | None = None) -> tuple[Note, ...]:
     found = {fact.at: Note(meeting, fact.at)}
     if is_one_of_two(fact):
         found[fact.other.span] = Note(f"{code(fact.other.text)} is returned here", fact.other.span)
+    if fact.through is not None:
+        found.setdefault(fact.through, Note("this call leads there", fact.through))
     for creation in further:
         found.setdefault(creation.span, Note(f"{code(creation.text)} {TOO}", creation.span))
     for message, span in (*fact.other.evidence, *fact.stayed.evidence):

@@ -20,6 +20,7 @@ from torchdevlint.flow.state.devices import LOADER, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.values import Site, Tensor
 from torchdevlint.flow.vouch.devices import Meeting
+from torchdevlint.model import Span
 
 _MAX_FURTHER = 8
 """How many other creations behind an operand a fact names."""
@@ -81,6 +82,7 @@ def _note_mixed(event: Mixed) -> None:
             scalar=_scalar(frame, operation, stayed[1], written),
             made_of=event.made_of,
             brought=_brought(frame, node, stayed[1], first) if first else None,
+            through=_through(frame, first) if first else None,
         )
         if led is None or found.brought is not None:
             return found
@@ -112,6 +114,16 @@ def _brought(frame: Frame, node: ast.AST, tensor: Tensor, site: Site) -> Operand
         if isinstance(value, Tensor) and site in value.creations:
             return _operand(frame, argument, tensor)
     return None
+
+
+def _through(frame: Frame, site: Site) -> Span | None:
+    """The call of the function that was entered which leads to the operation, if that is neither here nor at `site`."""
+    call, function = None, frame.function
+    while frame.called_at is not None:
+        call, frame = frame.called_at
+    apart = call is not None and frame.scope != site.scope and frame.function is not function
+    span = frame.machine.span_of(call) if call is not None and apart else None
+    return None if span is None or span.file else span
 
 
 def _creation(frame: Frame, site: Site) -> Creation:

@@ -67,6 +67,8 @@ class MixedDevices(Fact, frozen=True):
     """The call `at` which this file has them meet in another one, that made the one and does not know the other."""
     met_at: Span | None = None
     """Where they meet then."""
+    through: Span | None = None
+    """The call of a third function, which has both the one made and them meet."""
 
     @property
     def of_argument(self) -> bool:
