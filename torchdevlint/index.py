@@ -182,6 +182,9 @@ CHECKS = {
     "mixing": {
         "EVENTS": "Collected Mixed",
     },
+    "moved_among": {
+        "EVENTS": "LayerCalled ModuleCalled",
+    },
     "moved_parameters": {
         "EVENTS": "AttributeAssigned",
     },

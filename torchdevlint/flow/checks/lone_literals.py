@@ -15,17 +15,20 @@ from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for
 from torchdevlint.flow.events import Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
-from torchdevlint.flow.scope.names import device_spec, last_name, mentions_cuda, mentions_device
+from torchdevlint.flow.scope.followed_devices import root_of
+from torchdevlint.flow.scope.names import argument_names, device_spec, last_name, mentions_cuda, mentions_device
 from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
 _MOST = 2
 """Where more places name CUDA, that is meant, or not one oversight."""
 _FOR_EACH = 8
 """So many places follow a device for each one that names CUDA."""
+_BESIDE_ONE = 3
+"""So many for the only place of a file that names CUDA, in a function that works on arguments; in this itself, one."""
 _FOR_CUDA_ALONE = frozenset({"triton", "cupy", "numba", "pycuda", "CUDAGraph", "GradScaler"})
 _OF_MEASURING = regex(r"bench|profil|test|main|demo|memory|warm|graph|stream|kernel|gpu")
 """Names of functions that may be for a GPU alone."""
@@ -73,7 +76,19 @@ def _is_for_any_device(frame: Frame, node: ast.Call) -> bool:
     if _stands_under_question(function, node):
         return False
     places = _places(machine.tree)
+    if places.literals == 1 and last_name(node.func) != "cuda" and _takes_arguments(function):
+        plain = [each for each in places.followed if last_name(each) == "device"]
+        given = argument_names(function)
+        if any(is_inside(each, function) and root_of(each) in given for each in plain):
+            return True
+        if len([each for each in plain if not is_inside(each, function)]) >= _BESIDE_ONE:
+            return True
     return 0 < places.literals <= _MOST and len(places.followed) >= _FOR_EACH * places.literals
+
+
+def _takes_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function works on what it is given: a helper, and no step of a program."""
+    return not argument_names(function) <= {"self", "cls", "args", "opt", "config", "cfg", "kwargs"}
 
 
 def _stands_under_question(function: ast.AST, node: ast.Call) -> bool:

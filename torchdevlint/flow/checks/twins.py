@@ -32,6 +32,8 @@ _LEAST_PLACED = 2
 _MATRIX = 2
 """What has so many dimensions is no list of lengths or steps, whatever it is as large as."""
 
+_OF_FLOATS = frozenset({"rand", "randn"})
+
 Part = tuple[ast.expr, Conditions, Tensor]
 
 
@@ -67,12 +69,19 @@ def _note_returned(event: Returned) -> None:
     names = _names(event.node)
     ways = {each.steps[0].made_by for _, each in placed}
     for at, value in parts:
-        if not _stayed(frame, value) or not ways.issuperset(site.function for site in value.creations):
+        alike = ways.issuperset(site.function for site in value.creations)
+        if not _stayed(frame, value) or not (alike or _is_calculated_with(value)):
             continue
         counted = (value.ndim or 0) < _MATRIX and any(_reads_bookkeeping(site.node) for site in value.creations)
         if counted or is_bookkeeping(dotted_path(at)) or is_bookkeeping(names.get(at)):
             continue
         frame.machine.emit(Mixed(frame, event.state, event.node, SAME_RETURN, (at, value), placed[0]))
+
+
+def _is_calculated_with(value: Tensor) -> bool:
+    """Whether it has rows, and factories of floats made it: no index, and no list of lengths."""
+    makers = {site.function.rpartition(".")[2] for site in value.creations}
+    return (value.ndim or 0) >= _MATRIX and makers <= _OF_FLOATS and all(map(is_of_sizes, value.creations))
 
 
 def _names(node: ast.expr) -> dict[ast.expr, str]:
