@@ -1,6 +1,7 @@
 """Tensors that a Module keeps unregistered, and hands with its parameters to a function of another file (TDL101).
 
-``interpolate(x, self.weight, self.knots)``: what works with all three takes them to be in one place. Lengths, sizes and
+``interpolate(x, self.weight, self.knots)``: what works with all three takes them to be in one place. A buffer says so
+as well. Lengths, sizes and
 indices are often kept on the CPU for such functions.
 """
 
@@ -35,7 +36,7 @@ def _look(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> N
     if owner is None or not owner.is_module or frame.context != "forward" or len(arguments.pairs) < 3:
         return
     own = [(at, value) for at, value in arguments.pairs if isinstance(value, Tensor) and _name_of(at)]
-    there = next(((at, value) for at, value in own if value.device == MODEL and value.parameter), None)
+    there = next(((at, value) for at, value in own if value.device == MODEL), None)
     if there is None or not any(_is_input(at, value) for at, value in arguments.pairs):
         return
     for at, value in own:
