@@ -182,14 +182,31 @@ def _runs_model(frame: Frame, call: ast.Call, state: State) -> bool:
 
 
 def parts_beside(scope: Scope, name: str) -> frozenset[str]:
-    """The names that a loop or an assignment takes out of a tuple together with `name`, itself among them."""
+    """The names that are taken out of a tuple, dict or list together with `name`, which is among them.
+
+    ``x, y = batch``, and ``x = batch["image"]`` with ``y = batch["label"]``.
+    """
     pairs = [each.target for each in nodes_in(scope, ast.For) if not _is_numbered(each.iter)]
     pairs += [
         each.target.elts[1] for each in nodes_in(scope, ast.For) if _is_numbered(each.iter) and _is_pair(each.target)
     ]
     pairs += [each.targets[0] for each in assignments_in(scope) if not isinstance(each.value, ast.Tuple)]
     taken = (tuple(map(dotted_path, each.elts)) for target in pairs for each in _tuples(target))
-    return frozenset(path for paths in taken if name in paths for path in paths if path is not None)
+    groups = (*taken, *_entries_by_holder(scope))
+    return frozenset(path for paths in groups if name in paths for path in paths if path is not None)
+
+
+@once_a_node
+def _entries_by_holder(scope: Scope) -> tuple[tuple[str, ...], ...]:
+    """The names that are bound to entries of one name each, under keys that are written there."""
+    found: dict[str, list[str]] = {}
+    for each in assignments_in(scope):
+        target, value = each.targets[0], each.value
+        if not isinstance(target, ast.Name) or not isinstance(value, ast.Subscript):
+            continue
+        if isinstance(value.value, ast.Name) and isinstance(value.slice, ast.Constant):
+            found.setdefault(value.value.id, []).append(target.id)
+    return tuple(map(tuple, found.values()))
 
 
 def _is_numbered(source: ast.expr) -> bool:

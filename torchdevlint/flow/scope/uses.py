@@ -50,6 +50,8 @@ class Uses:
         """What its `dtype` is compared with."""
         self.has_dimensions = False
         """It is indexed, or asked for its shape, length or the size of a dimension, which a 0-dim tensor refuses."""
+        self.has_axes = False
+        """A part is taken along one of several dimensions, as of arrays and tensors alone: ``x[:, 0]``."""
         self.tensor_use: ast.Attribute | None = None
         """Where, for the first time, an attribute is read or a method called that only tensors have."""
 
@@ -69,7 +71,7 @@ class Uses:
     @property
     def _has_both(self) -> bool:
         """Whether it has what arrays have and modules have not, and what modules have and arrays have not."""
-        both = self.attributes & _OF_ARRAYS and self.attributes & _OF_MODULES
+        both = (self.has_axes or self.attributes & _OF_ARRAYS) and self.attributes & _OF_MODULES
         return bool(both) and not self.class_is_asked_for
 
     @property
@@ -147,6 +149,7 @@ def _subscript(node: ast.Subscript, use: Callable[[ast.expr | None], Uses | None
         entry.text_keys = True
     elif key is not None and key is not Ellipsis:
         entry.has_dimensions = True
+        entry.has_axes = entry.has_axes or (sized is node.value and takes_along(node.slice))
 
 
 def _compare(node: ast.Compare, use: Callable[[ast.expr | None], Uses | None]) -> None:
