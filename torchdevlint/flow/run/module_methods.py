@@ -18,6 +18,7 @@ from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.modules import call_module, where_made
 from torchdevlint.flow.run.moves import as_moved, method_device, to_device
 from torchdevlint.flow.run.objects import registered, relocate, write_attribute
+from torchdevlint.flow.run.unknown_calls import of_inputs
 from torchdevlint.flow.scope.brought_back import is_brought_back
 from torchdevlint.flow.scope.chains import module_in
 from torchdevlint.flow.scope.names import argument_names, dotted_path
@@ -91,7 +92,7 @@ def _of_library(
         return call_factory(frame, state, node, f"{target.name}.{name}", arguments)
     if place is not None and place not in (DEFAULT, TOP) and _GIVES_LOSS.search(name):
         return _loss(frame, node, place)
-    return UNKNOWN
+    return UNKNOWN if target.placed is None else of_inputs(frame, node, arguments)
 
 
 _FILLED = frozenset(f"torch.{name}" for name in "randn rand normal zeros ones full empty randint".split())
