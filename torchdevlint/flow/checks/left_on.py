@@ -15,7 +15,7 @@ from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, re
 from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.checks.told_cuda import sized_by
 from torchdevlint.flow.events import FunctionCalled
-from torchdevlint.flow.scope.names import argument_names, defaults, mentions_cuda, positional_names
+from torchdevlint.flow.scope.names import defaults, mentions_cuda, positional_names
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
@@ -31,7 +31,8 @@ def _note_call(event: FunctionCalled) -> None:
     if switch is None or arguments.starred or arguments.double_starred or frame.function is None:
         return
     names = positional_names(function.node)
-    if switch in {*names[: len(arguments.positional) + (function.receiver is not None)], *arguments.keywords}:
+    given = names[: len(arguments.positional) + (function.receiver is not None)]
+    if switch in given or switch in arguments.keywords:
         return
     if is_what_it_is_for(frame) or is_for_cuda(frame) or is_guarded(state) or frame.machine.in_child:
         return
@@ -52,7 +53,8 @@ def _input(frame: Frame, state: State) -> Given | None:
     """A parameter of `forward`, or of what it calls, that is where the model is."""
     if frame.entry.kind != "forward" or frame.owner is None or frame.function is None:
         return None
-    name = next((each for each in argument_names(frame.function) if _is_elsewhere(state.env.get(each))), None)
+    taken = (*positional_names(frame.function), *(each.arg for each in frame.function.args.kwonlyargs))
+    name = next((each for each in taken if _is_elsewhere(state.env.get(each))), None)
     return None if name is None else Given(f"{name}.device", f"`{name}` is where the model is", frame.function)
 
 
