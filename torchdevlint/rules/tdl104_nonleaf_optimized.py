@@ -67,7 +67,7 @@ from functools import partial
 from torchdevlint.flow.events import GradientRead
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, names_one_of
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
@@ -144,7 +144,7 @@ def _note_gradient(event: GradientRead) -> None:
     if any(each.attr == "retain_grad" for each in nodes_in(scope, ast.Attribute)):
         return
     asked = (each.left for each in nodes_in(scope, ast.Compare))
-    if path is not None and path not in map(dotted_path, asked):
+    if path is not None and not names_one_of(path, asked):
         _note(frame, state, node.value, node, "grad")
 
 

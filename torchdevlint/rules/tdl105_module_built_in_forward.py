@@ -67,7 +67,7 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.knowledge.libraries import holds_tensors
 from torchdevlint.flow.scope.default_changes import may_set_default
-from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.scope.names import dotted_path, mentions_device, names_one_of
 from torchdevlint.flow.scope.straight import straight
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
@@ -262,7 +262,7 @@ def _harmless_uses(function: ast.AST) -> Iterator[ast.Name]:
 def _is_moved(function: ast.AST, path: str) -> bool:
     """Whether `self`, or the attribute that keeps the module, is moved, written to or handed on in the function."""
     for call in nodes_in(function, ast.Call):
-        if path in map(dotted_path, (*call.args, *(keyword.value for keyword in call.keywords))):
+        if names_one_of(path, (*call.args, *(keyword.value for keyword in call.keywords))):
             return True
     for each in nodes_in(function, ast.Attribute):
         if each.attr in torch_api.MOVE_METHODS and dotted_path(each.value) in ("self", path):

@@ -78,7 +78,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.run.gathered import GATHERED
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, names_one_of
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -175,7 +175,7 @@ def _is_reduced_somewhere(frame: Frame, loss: ast.expr) -> bool:
         for call in nodes_in(scope, ast.Call)
         if isinstance(call.func, ast.Attribute) and call.func.attr in _REDUCTIONS
     ]
-    return any(path in map(dotted_path, parts) for parts in reductions)
+    return any(names_one_of(path, parts) for parts in reductions)
 
 
 METHODS = {"backward": _note_backward, "item": _note_item}

@@ -20,7 +20,8 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Cls, Ref, Value
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
-_TENSORS = torch_api.TENSOR_CLASSES
+_ASK_FOR_TENSORS = torch_api.TENSOR_CLASSES | {"torch.is_tensor"}
+_MOVE = torch_api.MOVE_METHODS | {"to_device"}
 _CONTAINERS = frozenset({"dict", "list", "tuple", "set", "Mapping", "Sequence", "MutableMapping", "OrderedDict"})
 _MAKES_ANEW = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "array", "device_put", "stack", "Tensor"})
 """Who makes tensors of what are none means to leave alone those that are."""
@@ -150,7 +151,7 @@ def _kinds(frame: Frame, arm: Arm) -> str:
 
 
 def _is_of_tensors(value: Value) -> bool:
-    return not isinstance(value, Cls) and isinstance(value, Ref) and value.name in {*_TENSORS, "torch.is_tensor"}
+    return not isinstance(value, Cls) and isinstance(value, Ref) and value.name in _ASK_FOR_TENSORS
 
 
 def _is(node: ast.expr, name: str) -> bool:
@@ -161,7 +162,7 @@ def _is_move(function: ast.FunctionDef, call: ast.Call) -> bool:
     """``x.to(device)``, ``x.to_device(device)`` or ``to_device(v, device)``, as the function itself is called."""
     given = [*call.args, *(each.value for each in call.keywords)]
     says_where = any(mentions_device(last_name(each)) for each in given)
-    if isinstance(call.func, ast.Attribute) and call.func.attr in (*torch_api.MOVE_METHODS, "to_device"):
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVE:
         return says_where or call.func.attr not in ("to", "to_device")
     return says_where and last_name(call.func) == function.name
 

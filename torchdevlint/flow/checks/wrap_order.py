@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.checks.reached import reached_from
 from torchdevlint.flow.run.branch_tests import flag_of_objects
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, names_one_of
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import writers_of
@@ -91,7 +91,7 @@ def _is_bound_again(frame: Frame, path: str, made_at: ast.AST) -> bool:
     nearest = next((each.node for each in classes if path.removeprefix("self.") in each.writers), None)
     if nearest is None or made_at in nodes_in(nearest, ast.Call):
         return False
-    return any(path not in map(dotted_path, inside(each)) for each in values_by_path(nearest).get(path, ()))
+    return any(not names_one_of(path, inside(each)) for each in values_by_path(nearest).get(path, ()))
 
 
 def _is_unwrapped(owner: Value, name: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
 from torchdevlint.flow.checks.saved_names import before
 from torchdevlint.flow.checks.telling_names import may_be_equal
-from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, names_one_of, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import assignment_of, nodes_in
@@ -56,7 +56,7 @@ def _is_wrapped(scope: ast.AST, fill: ast.Call) -> bool:
     model = dotted_path(fill.func.value) if isinstance(fill.func, ast.Attribute) else None
     for statement in before(scope, fill) if model is not None else ():
         bound = assignment_of(statement)
-        if bound is not None and model in map(dotted_path, bound.targets):
+        if bound is not None and names_one_of(model, bound.targets):
             return isinstance(bound.value, ast.Call) and last_name(bound.value.func) == "DataParallel"
         if any(each.id == model and isinstance(each.ctx, ast.Store) for each in nodes_in(statement, ast.Name)):
             return False

@@ -10,7 +10,7 @@ import ast
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.programs.cuda_habit import named_in
 from torchdevlint.flow.scope.annotations import annotation_name, without_none
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, names_one_of
 from torchdevlint.source.nodes import assignments_in, nodes_in
 
 _MADE = "Accelerator"
@@ -24,7 +24,7 @@ def is_on_its_gpu(tree: ast.Module, fact: IgnoresGivenDevice) -> bool:
     is_current = fact.kind == "device" and not any(each.isdigit() for each in fact.text)
     if not is_current or not named_in([tree]).is_rather_for_cuda:
         return False
-    bound = (each.value for each in assignments_in(tree) if fact.given in map(dotted_path, each.targets))
+    bound = (each.value for each in assignments_in(tree) if names_one_of(fact.given, each.targets))
     places = [dotted_path(each) or "" for each in bound] or [fact.given]
     return all(_is_its_device(tree, each) for each in places)
 

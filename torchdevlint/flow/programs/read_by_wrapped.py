@@ -9,7 +9,7 @@ from torchdevlint.flow.checks.file_names import Place, Texts, file_names, scopes
 from torchdevlint.flow.checks.telling_names import may_be_equal
 from torchdevlint.flow.facts.checkpoints import WrappedStateDict
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, public_path
+from torchdevlint.flow.scope.names import dotted_path, names_one_of, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, own_assignments_in
@@ -127,5 +127,5 @@ def _is_wrapped(file: ModuleFile, call: ast.Call, prefix: str) -> bool:
 def _bound_before(file: ModuleFile, call: ast.Call, path: str) -> Iterator[tuple[ast.stmt | ast.expr, ast.expr]]:
     """What a path of names is bound to above a call in the same function, with the statements."""
     for each in own_assignments_in(scopes_of(file.tree, call)[0]):
-        if each.lineno < call.lineno and path in map(dotted_path, each.targets):
+        if each.lineno < call.lineno and names_one_of(path, each.targets):
             yield each.node, each.value

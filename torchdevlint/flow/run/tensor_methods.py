@@ -180,6 +180,7 @@ def _operation(
 
 _GIVE_VECTORS = frozenset({"flatten", "ravel", "unique"})
 """Methods that give all elements in one dimension, unless they are told of others."""
+_GIVE_DIMENSIONS = _GIVE_VECTORS | {"nonzero", "repeat_interleave", "unsqueeze_", "masked_select", "bincount"}
 
 
 def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tensor) -> int | None:
@@ -204,9 +205,7 @@ def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tenso
         return AT_LEAST_1 if arguments.starred else len(given) or None
     if name in _GIVE_VECTORS and not arguments.pairs:
         return 1
-    if name in ("nonzero", "repeat_interleave", "unsqueeze_", "masked_select", "bincount", *_GIVE_VECTORS):
-        return AT_LEAST_1
-    if name in torch_api.SORTING:
+    if name in _GIVE_DIMENSIONS or name in torch_api.SORTING:
         return AT_LEAST_1
     if name in torch_api.SAME_NUMBER_OF_DIMS:
         return result.ndim

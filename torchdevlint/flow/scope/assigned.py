@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, names_one_of
 from torchdevlint.source.nodes import Assignment, assignments_in, once_a_node
 
 
@@ -42,7 +42,7 @@ def unpacked_to(scope: ast.AST, name: str) -> Iterator[tuple[list[ast.expr], ast
     """The targets and the value of each assignment that unpacks something into a name: ``name, other = f(x)``."""
     bound = ((target, each.value) for each in assignments_in(scope) for target in each.targets)
     for target, value in bound:
-        if isinstance(target, (ast.Tuple, ast.List)) and name in map(dotted_path, target.elts):
+        if isinstance(target, (ast.Tuple, ast.List)) and names_one_of(name, target.elts):
             yield target.elts, value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from torchdevlint.patterns import regex
@@ -144,6 +144,11 @@ def dotted_path(node: ast.AST) -> str | None:
         path = dotted_path(node.value)
         return None if path is None else f"{path}[{node.slice.value!r}]"
     return None
+
+
+def names_one_of(path: str | None, nodes: Iterable[ast.AST]) -> bool:
+    """Whether the text of a chain (`dotted_path`) is that of one of the nodes."""
+    return any(dotted_path(each) == path for each in nodes)
 
 
 def variable_of(node: ast.AST) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, is_one_of
+from torchdevlint.flow.scope.names import dotted_path, is_one_of, names_one_of
 from torchdevlint.flow.state.values import Cls, Func, Ref, Value
 from torchdevlint.source.nodes import nodes_in
 
@@ -48,7 +48,7 @@ def is_set_at_once(info: ClassInfo, name: str) -> bool:
             return False
         if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            if f"self.{name}" in map(dotted_path, targets):
+            if names_one_of(f"self.{name}", targets):
                 return True
         called = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(called, ast.Call) and dotted_path(called.func) in _REGISTER and called.args:
@@ -66,7 +66,7 @@ _REGISTER = ("self.register_buffer", "self.register_parameter", "self.add_module
 
 def _deletes(node: ast.AST, name: str) -> bool:
     deleted = (target for each in nodes_in(node, ast.Delete) for target in each.targets)
-    return f"self.{name}" in map(dotted_path, deleted) or any(each.id == "delattr" for each in nodes_in(node, ast.Name))
+    return names_one_of(f"self.{name}", deleted) or any(each.id == "delattr" for each in nodes_in(node, ast.Name))
 
 
 def writers_of(info: ClassInfo, name: str) -> list[ast.AST]:
