@@ -261,8 +261,10 @@ def test_what_numpy_reads_is_where_callers_put_it(project: Project, found: str, 
     assert project({"helpers.py": READS, "measures.py": MEASURES.format(found=found)}) == rows
 
 
-def test_what_numpy_reads_is_for_the_cpu_where_nobody_calls(project: Project) -> None:
-    assert project({"helpers.py": READS}) == set()
+def test_what_numpy_reads_is_where_users_put_it_where_nobody_calls(project: Project) -> None:
+    assert project({"helpers.py": READS}) == {4, 5}
+    labels = READS.replace("wanted", "labels").replace("(found", "(batch").replace("found.numpy", "batch.numpy")
+    assert project({"helpers.py": labels}) == set()
 
 
 def test_one_of_several_callers_gives_numpy_what_is_on_an_accelerator(project: Project) -> None:

@@ -25,6 +25,7 @@ from torchdevlint.flow.facts.tensors import (
     MixedDevices,
     ReadOnHost,
 )
+from torchdevlint.flow.scope.names import argument_names
 from torchdevlint.flow.scope.programs import functions_of_program, mentions_accelerators, names_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.machine import Machine
@@ -42,14 +43,23 @@ def founded(
 ) -> Iterator[Fact]:
     """What was found and holds, asking what callers in other files give a parameter: tensors of the CPU, or placed."""
     machine.explain(*machine.arrivals.unfounded())
+
+    def seen_on_cpu(parameter: Parameter) -> bool:
+        function, name = parameter
+        called = function in machine.entered and name in argument_names(function)  # type: ignore[arg-type]
+        on_cpu = machine.observed.get(parameter, called) or _is_of_the_program(machine, function)
+        return on_cpu or is_given_cpu_elsewhere(function, name)
+
     for key, held in machine.held.items():
         if (held.owner is not None and held.owner.in_pipeline) or not machine.explained.isdisjoint((key, key[-1])):
             continue
         if isinstance(held.fact, ReadOnHost) and held.fact.by_callers:
             alone = ("host", key[-1]) not in machine.held
-            asked = (each for each in held.assumed if each is not None and alone)
+            asked = [each for each in held.assumed if each is not None and alone]
             if any(not is_given_cpu_elsewhere(*each) and is_placed_elsewhere(*each) for each in asked):
                 yield held.fact
+            elif held.fact.for_users and asked and not any(map(seen_on_cpu, asked)):
+                yield replace(held.fact, by_users=True)
             continue
         if any(each is None or not _is_given_cpu(machine, each, is_given_cpu_elsewhere) for each in held.assumed):
             of_arguments = isinstance(held.fact, (LossNotMoved, MixedDevices, ReadOnHost))

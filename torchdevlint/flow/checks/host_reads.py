@@ -8,13 +8,14 @@ import re
 from msgspec.structs import replace
 
 from torchdevlint.flow.checks.led_elsewhere import led_by, puts_several_together
+from torchdevlint.flow.checks.users_reads import is_detached_for_users, is_for_users
 from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.kinds.parameters import came_as_argument, is_input
+from torchdevlint.flow.kinds.sizes import is_one_of_array
 from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.run.tensor_methods import tensor_operands
-from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.brought_reads import (
     brings_any,
@@ -27,7 +28,7 @@ from torchdevlint.flow.scope.brought_reads import (
 )
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
 from torchdevlint.flow.scope.handed_functions import is_handed_with_device
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import argument_names
 from torchdevlint.flow.scope.own_devices import has_device, makes_there
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -62,7 +63,6 @@ _PASSES_ON = (
 """What takes sizes, gives what it gets to functions of the caller, or takes rows of it by an index, as
 `train_test_split` of scikit-learn 1.9.1 did where it was executed; the other two do so by the same helper."""
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
-_WITH_SHAPE = frozenset("zeros ones empty full".split())
 _OTHER_KIND = regex(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
 _TENSOR = regex(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
 _OF_A_NAME = regex(r"(?!self|args|opt|cfg|config)\w+\.device")
@@ -89,12 +89,15 @@ def _note(
         or getattr(frame.function, "name", "") in ("numpy", "__array__")
     ):
         return
+    for_users, argument = False, None
     if by_callers or not (is_off_host(frame, value) or _is_followed(frame, node, value_node, value)):
         _note_on_host(frame, state, value)
         name = _given_by_callers(frame, node, value)
-        if name is None:
+        if name is None and not is_detached_for_users(frame, state, node, value):
             return
-        value, by_callers = replace(value, device=Device(Origin.ARGUMENT, name)), True
+        value = value if name is None else replace(value, device=Device(Origin.ARGUMENT, name))
+        by_callers, for_users = True, name is None or is_for_users(frame, state, node, name)
+        argument = name or ""
     machine = frame.machine
     if value.device == TOP and not is_of_module(value) and isinstance(node, ast.Call):
         value = replace(value, device=Device(Origin.ARGUMENT, stem_text(node)))
@@ -115,12 +118,13 @@ def _note(
             is_surely_tensor(frame, state, value_node) and not _is_presumed(value),
             frame.scope,
             by_callers,
-            _is_as_given(state, value),
-            came_as_argument(frame, value),
+            for_users,
+            as_given=_is_as_given(state, value),
+            of_argument=came_as_argument(frame, value),
             led_by=_led_by(frame, node, value_node, value),
         ),
         state,
-        value.device.name if value.device.origin is Origin.ARGUMENT else None,
+        value.device.name if argument is None and value.device.origin is Origin.ARGUMENT else argument,
     )
 
 
@@ -216,7 +220,7 @@ def _note_item(event: ItemAssigned) -> None:
     found = _one_tensor(event.value, state)
     if found is None or not (found.ndim or found.opaque) or not _is_array(frame, target.value, state):
         return
-    if not _is_one_element(frame, target):
+    if not is_one_of_array(frame, target):
         _note(frame, state, target, value_node, found)
 
 
@@ -242,26 +246,6 @@ def _is_array(frame: Frame, node: ast.expr, state: State) -> bool:
         if any(isinstance(target, ast.Name) and target.id == node.id for target in each.targets)
     ]
     return bool(values) and all(_makes_array(frame, each, state) for each in values)
-
-
-def _is_one_element(frame: Frame, target: ast.Subscript) -> bool:
-    """Whether one element is meant: of an array whose shape is written down with one length, at a number."""
-    scope = frame.function or frame.machine.tree
-    if not isinstance(target.slice, (ast.Name, ast.Constant, ast.BinOp)) or not isinstance(target.value, ast.Name):
-        return False
-    values = values_by_path(scope).get(target.value.id, [])
-    return bool(values) and all(_has_one_length(each) for each in values)
-
-
-def _has_one_length(made: ast.expr) -> bool:
-    """``np.zeros(8)``, ``np.empty((n,))``, ``np.zeros(len(x))``."""
-    if not isinstance(made, ast.Call) or last_name(made.func) not in _WITH_SHAPE:
-        return False
-    shape = next((each.value for each in made.keywords if each.arg == "shape"), made.args[0] if made.args else None)
-    if isinstance(shape, (ast.Tuple, ast.List)):
-        return len(shape.elts) == 1 and not isinstance(shape.elts[0], ast.Starred)
-    counted = isinstance(shape, ast.Call) and dotted_path(shape.func) in ("len", "int")
-    return counted or isinstance(shape, (ast.Constant, ast.BinOp))
 
 
 def _makes_array(frame: Frame, node: ast.expr, state: State) -> bool:

@@ -180,6 +180,10 @@ class ReadOnHost(Fact, frozen=True):
     """The qualified name of the function that holds the call."""
     by_callers: bool = False
     """It holds if a caller in another file gives the function a tensor of an accelerator."""
+    for_users: bool = False
+    """Or if no call says that it is on the CPU, and who uses the code works on an accelerator."""
+    by_users: bool = False
+    """It rests on that."""
     as_given: bool = False
     """`forward` reads it in any case, as it was given: each run with a model on an accelerator would end there."""
     of_argument: bool = False

@@ -127,3 +127,26 @@ def is_number_by_use(frame: Frame, uses: Uses) -> bool:
 _TAKE_NUMBERS = torch_api.SIZE_FACTORIES | {"arange", "randint", "randperm", "eye"}
 _NUMBER_TAKERS = {"builtins.range"} | {f"torch.{each}" for each in _TAKE_NUMBERS}
 _TAKE_OTHERS = ("device", "dtype", "out", "generator", "requires_grad", "size")
+
+
+def is_one_of_array(frame: Frame, target: ast.Subscript) -> bool:
+    """Whether one element is meant: of an array whose shape is written down with one length, at a number."""
+    scope = frame.function or frame.machine.tree
+    if not isinstance(target.slice, (ast.Name, ast.Constant, ast.BinOp)) or not isinstance(target.value, ast.Name):
+        return False
+    values = values_by_path(scope).get(target.value.id, [])
+    return bool(values) and all(_has_one_length(each) for each in values)
+
+
+def _has_one_length(made: ast.expr) -> bool:
+    """``np.zeros(8)``, ``np.empty((n,))``, ``np.zeros(len(x))``."""
+    if not isinstance(made, ast.Call) or last_name(made.func) not in _WITH_SHAPE:
+        return False
+    shape = next((each.value for each in made.keywords if each.arg == "shape"), made.args[0] if made.args else None)
+    if isinstance(shape, (ast.Tuple, ast.List)):
+        return len(shape.elts) == 1 and not isinstance(shape.elts[0], ast.Starred)
+    counted = isinstance(shape, ast.Call) and dotted_path(shape.func) in ("len", "int")
+    return counted or isinstance(shape, (ast.Constant, ast.BinOp))
+
+
+_WITH_SHAPE = frozenset("zeros ones empty full".split())

@@ -80,6 +80,8 @@ class Application:
             return False
         if fact.at.file or not self.is_one:
             return True
+        if isinstance(fact, ReadOnHost) and fact.by_users:
+            return False
         if self.cannot_be_imported or has_part_in(fact, self.mentions.is_never_read):
             return False
         if isinstance(fact, IgnoresGivenDevice):

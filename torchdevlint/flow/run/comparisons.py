@@ -16,6 +16,7 @@ from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import of_unknown
 from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,
@@ -54,7 +55,7 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
         return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(symbol)]}`", operands)
     if isinstance(left, Const) and isinstance(right, Const):
         return _constants(left, right, symbol)
-    return operations.of_unknown([left, right])
+    return of_unknown([left, right])
 
 
 _MEETING = frozenset({Tensor, Choice})

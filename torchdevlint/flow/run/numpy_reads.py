@@ -19,6 +19,7 @@ from torchdevlint.flow.scope.followed_devices import (
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
 from torchdevlint.flow.scope.uses import Scope, bindings_in, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
@@ -126,8 +127,12 @@ def note_unknown(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> 
     """``x.numpy()`` of something unknown: by what made it, by what it is detached from, or as an argument that came."""
     if frame.function is None or note_read(frame, state, node, read):
         return
-    if isinstance(read, ast.Call):
-        _note_detached(frame, state, node, read)
+    if isinstance(read, ast.Call) and _note_detached(frame, state, node, read):
+        return
+    root = _argument_in(read)
+    if root is not None and _is_as_given(frame, frame.function, root):
+        given = Tensor(Device(Origin.ARGUMENT, root.id), None, (), (Step("read as a tensor", read),))
+        frame.machine.emit(ReadByHost(frame, state, node, (read, given), given=True))
     elif isinstance(read, ast.Name):
         followed = is_followed_beside(frame.function, read)
         given = Tensor(Device(Origin.ARGUMENT, read.id), None, (), (Step("read as a tensor", read),))
@@ -135,24 +140,56 @@ def note_unknown(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> 
             frame.machine.emit(ReadByHost(frame, state, node, (read, given), given=not followed))
 
 
-def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Call) -> None:
+def _argument_in(read: ast.expr) -> ast.Name | None:
+    """`x` in ``x.transpose(0, 1)``, ``x.data`` and ``x["key"].float()``: what a chain of a tensor's own begins with."""
+    node = read
+    while not isinstance(node, ast.Name):
+        method = node.func if isinstance(node, ast.Call) else None
+        if isinstance(method, ast.Attribute) and torch_api.is_of_tensors(method.attr):
+            node = method.value
+        elif isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in ("data", "T")):
+            node = node.value
+        else:
+            return None
+    return None if node is read else node
+
+
+def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Call) -> bool:
     """``a.x.detach().numpy()`` of an argument `a`, and of what is made of something whose device is asked for.
 
     Also ``a.x.f().detach().numpy()`` beside ``y.detach().cpu().numpy()``.
     """
     root, function = root_of(detached), frame.function
     if function is None or root in (None, "self") or _is_copied(detached) or _is_given_of_cpu(frame, state, detached):
-        return
+        return False
     if root not in argument_names(function):
         made = values_by_path(function).get(root or "", []) if is_detached(node) else []
         names = {each.id for value in made for each in inside(value) if isinstance(each, ast.Name)}
         root = min(names & followed_in(function), default=None)
     elif not is_detached(node) and brought_beside(function, node) is None:
         root = None
-    if root is not None:
-        step = Step(f"`{frame.machine.text_of(detached)}` is read as a tensor of a model", detached)
-        given = Tensor(Device(Origin.ARGUMENT, root), None, (), (step,))
-        frame.machine.emit(ReadByHost(frame, state, node, (detached, given)))
+    if root is not None or is_detached(node):
+        text = f"`{frame.machine.text_of(detached)}` is read as a tensor of a model"
+        step = Step(text, detached, of_module=root is None)
+        given = Tensor(TOP if root is None else Device(Origin.ARGUMENT, root), None, (), (step,))
+        frame.machine.emit(ReadByHost(frame, state, node, (detached, given), given=root is None))
+    return root is not None
+
+
+def is_made_by_call(frame: Frame, state: State, detached: ast.expr) -> bool:
+    """Whether what is detached is what calls in this function gave, for nothing that was made on the CPU.
+
+    Of a Module that is read there, other code tells where it is.
+    """
+    function = frame.function
+    assert function is not None
+    read = [each for each in inside(detached) if isinstance(each, ast.Name)]
+    if _is_given_of_cpu(frame, state, detached) or any(is_module(frame.evaluate(each, state)) for each in read):
+        return False
+    names = dict.fromkeys(each.id for each in read)
+    made = [value for name in names for value in values_by_path(function).get(name, ())]
+    made += [value for name in names for _, value in unpacked_to(function, name)]
+    return bool(made) and all(isinstance(each, ast.Call) and not _is_given_of_cpu(frame, state, each) for each in made)
 
 
 def _is_as_given(frame: Frame, function: FunctionNode, name: ast.Name) -> bool:

@@ -32,7 +32,7 @@ from torchdevlint.flow.state.joins import alternatives, choose, distribute, is_n
 from torchdevlint.flow.state.limits import MAX_CREATIONS
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import given_tensor
+from torchdevlint.flow.state.tensors import given_tensor, of_unknown
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NUMBER,
@@ -111,16 +111,6 @@ def combine(
         results.append((conditions, _combine(frame, state, node, operation, concrete, strict, in_place)))
         frame.machine.muted -= silent
     return choose(results)
-
-
-def of_unknown(values: list[Value]) -> Unknown:
-    """What an operation makes of unknown values: something that is where they are, if that is one place.
-
-    Arguments that an operation takes together are together, wherever that is.
-    """
-    places = list(dict.fromkeys(value.given for value in values if type(value) is Unknown))
-    together = all(each is not None and each.origin is Origin.ARGUMENT for each in places)
-    return Unknown(given=places[0]) if places and (together or len(places) == 1) else UNKNOWN
 
 
 def _together(conditions: list[Conditions]) -> Conditions | None:

@@ -48,21 +48,21 @@ def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
     Labels and lengths may have stayed on the CPU beside what a model gave.
     """
     name, brought = read_name(read), _brought_in(function)
-    if not brought or not name or _is_of_data(name) or not _is_one_thing(function, _chain(read)[1]):
+    if not brought or not name or is_of_data(name) or not _is_one_thing(function, _chain(read)[1]):
         return None
     if _asks(function):
         return None
     unpacked = (targets for targets, value in unpacked_to(function, name) if isinstance(value, ast.Call))
     beside = (each for targets in unpacked for each in targets if isinstance(each, ast.Name) and each.id != name)
     for other in beside:
-        if not _is_of_data(other.id) and _is_one_thing(function, other):
+        if not is_of_data(other.id) and _is_one_thing(function, other):
             found = brought.get(ast.dump(ast.Name(other.id, ast.Load())), ())
             if (call := next((each for each in found if not _exclude(function, read, each)), None)) is not None:
                 return call
     return None
 
 
-def _is_of_data(name: str) -> bool:
+def is_of_data(name: str) -> bool:
     return is_bookkeeping(name) or _OF_DATA.search(name) is not None
 
 
@@ -71,7 +71,7 @@ def brought_by_another(tree: ast.Module, function: Scope, name: str) -> ast.Call
 
     Both say by annotation that it is a tensor: functions of one file that take the same thing take it from one place.
     """
-    if _is_of_data(name) or not takes_tensor(function, name) or _is_bound(function, name) or _asks(function):
+    if is_of_data(name) or not takes_tensor(function, name) or _is_bound(function, name) or _asks(function):
         return None
     for other in nodes_in(tree, ast.FunctionDef):
         if other is not function and takes_tensor(other, name) and not _asks(other):

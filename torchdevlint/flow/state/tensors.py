@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.conditions import parted_by_switch
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.limits import MAX_CREATIONS
 from torchdevlint.flow.state.values import (
+    UNKNOWN,
     Choice,
     Conditions,
     Library,
@@ -126,6 +127,18 @@ def given_tensor(device: Device, node: ast.AST, ndim: int | None = None, name: s
     }.get(device.origin, f"is made of what is on {device.describe()}")
     of_input = device.origin is Origin.MODEL
     return Tensor(device, ndim, (), (Step(f"{name} {how}", node, of_input=of_input),))
+
+
+def of_unknown(values: list[Value]) -> Unknown:
+    """What an operation makes of unknown values: something that is where they are, if that is one place.
+
+    Arguments that an operation takes together are together, and what an input of a Module goes with is where that is.
+    """
+    places = list(dict.fromkeys(value.given for value in values if type(value) is Unknown))
+    together = all(each is not None and each.origin is Origin.ARGUMENT for each in places)
+    one = bool(places) and (together or len(places) == 1)
+    place = MODEL if MODEL in places else places[0] if one else None
+    return UNKNOWN if place is None else Unknown(given=place)
 
 
 def is_of_module(value: Tensor) -> bool:

@@ -1,0 +1,81 @@
+"""What NumPy reads in code that others use: nobody is seen to put it on an accelerator, or to keep it on the CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import found, inside, run
+from torchdevlint.project import tree
+
+__all__ = ["inside"]
+
+METRIC = """import torch
+from torch import Tensor
+
+def spread(features: Tensor, scale):
+    return features.numpy().std() * scale
+
+def first(wave):
+    return wave.transpose(0, 1).numpy()[0]
+
+class Calculator:
+    def __init__(self, potential):
+        self.potential = potential
+
+    def energy(self, atoms):
+        energies, forces = self.potential(atoms)
+        return energies.detach().numpy()
+"""
+NEAR_MISSES = """import torch
+from helpers import load
+
+def labels_stay(outputs, labels):
+    return outputs.detach().cpu().numpy(), labels.numpy()
+
+def lengths_stay(lengths):
+    return lengths.numpy().max()
+
+def asked(wave):
+    if wave.is_cuda:
+        wave = wave.cpu()
+    return wave.numpy()
+
+def on_the_host(wave):
+    assert wave.device == torch.device("cpu")
+    return wave.numpy()
+
+def from_elsewhere(image):
+    return torch.tensor(image.numpy() / 255)
+
+def of_a_model_here(x):
+    model = torch.nn.Linear(3, 3)
+    return model(torch.ones(3)).detach().numpy()
+
+def made_of_arrays(array):
+    found = load(torch.from_numpy(array))
+    return found.detach().numpy()
+
+def moved(net, x):
+    out = net(x)
+    out = out.to("cpu")
+    return out.detach().numpy()
+"""
+
+
+@pytest.mark.parametrize(("text", "rows"), [(METRIC, {5, 8, 16}), (NEAR_MISSES, set())], ids=["read", "near misses"])
+def test_a_library_has_users_on_accelerators(tmp_path: Path, text: str, rows: set[int]) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "metrics"\nversion = "1"\n')
+    package = tmp_path / "metrics"
+    package.mkdir()
+    (package / "__init__.py").write_text("from metrics.spread import *\n")
+    (package / "spread.py").write_text(text)
+    tree.forget()
+    assert {each.span.row for each in run(tmp_path, "TDL006").diagnostics} == rows
+
+
+def test_an_application_sees_all_that_call(tmp_path: Path) -> None:
+    main = "import torch\nfrom metric import spread\n\nprint(spread(torch.ones(3), 2))\n"
+    assert not found(application(tmp_path, main=main, metric=METRIC), "TDL006")

@@ -1,0 +1,87 @@
+"""Arguments that `x.numpy()` reads as they came, in code that others use: who works on an accelerator gets an error.
+
+No call has to be seen that gives it a tensor of an accelerator; what says that it is on the CPU, though, is asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.knowledge.libraries import OTHER_FRAMEWORKS
+from torchdevlint.flow.run.numpy_reads import is_made_by_call
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.brought_reads import brings_any, is_of_data
+from torchdevlint.flow.scope.followed_devices import is_detached, root_of
+from torchdevlint.flow.scope.names import public_path
+from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.state.devices import TOP
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Ref, Tensor, Value
+from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+_SAMPLES = regex(r"batch|sample|item|record|example|transition|episode")
+"""Names of what a data set, a loader or a memory holds."""
+
+
+def is_for_users(frame: Frame, state: State, read: ast.AST, name: str) -> bool:
+    """Whether ``x.numpy()`` reads the argument `name` as it came, and nothing around says that it is on the CPU.
+
+    Labels, lengths and samples often stay there.
+    """
+    function = frame.function
+    if not _is_open(frame, state, read) or root_of(read.func.value) != name:  # type: ignore[attr-defined]
+        return False
+    if is_bookkeeping(name) or is_of_data(name) or _SAMPLES.search(name):
+        return False
+    places = bindings_in(function).get(name, ()) if function is not None else ()
+    return not any(is_bound and line < read.lineno for line, is_bound, _ in places)  # type: ignore[attr-defined]
+
+
+def is_detached_for_users(frame: Frame, state: State, read: ast.AST, value: Tensor) -> bool:
+    """Whether ``f(x).detach().numpy()`` reads what a model gave, or its parameters: only these are detached.
+
+    A function that speaks of devices has thought of them, and of what is made in it something is known.
+    """
+    if frame.depth or value.device != TOP:
+        return False
+    if not _is_open(frame, state, read) or not is_detached(read):  # type: ignore[arg-type]
+        return False
+    if not is_made_by_call(frame, state, read.func.value):  # type: ignore[attr-defined]
+        return False
+    return all(each.attr not in _PLACES for each in nodes_in(frame.function, ast.Attribute))  # type: ignore[arg-type]
+
+
+_PLACES = frozenset("cpu cuda to device is_cuda".split())
+
+
+def _is_open(frame: Frame, state: State, read: ast.AST) -> bool:
+    """Whether ``.numpy()`` is asked of what may be anywhere, in a function that says nothing of the CPU.
+
+    What is read beside something that the function brings there may be kept there, and so may what a test decides
+    about. What becomes a tensor of torch again comes from another framework.
+    """
+    function = frame.function
+    if state.conditions or not isinstance(function, ast.FunctionDef) or function in frame.machine.pipeline:
+        return False
+    if not isinstance(read, ast.Call) or not isinstance(read.func, ast.Attribute) or read.func.attr != "numpy":
+        return False
+    if brings_any(function) or _names_cpu(function) or any(map(_is_of_another, frame.machine.globals.values())):
+        return False
+    return not _becomes_tensor(function, read)
+
+
+def _is_of_another(value: Value) -> bool:
+    return isinstance(value, Ref) and value.name.partition(".")[0] in OTHER_FRAMEWORKS
+
+
+@once_a_node
+def _names_cpu(function: ast.FunctionDef) -> bool:
+    return any(each.value == "cpu" for each in nodes_in(function, ast.Constant))
+
+
+def _becomes_tensor(function: ast.FunctionDef, read: ast.Call) -> bool:
+    """Whether it is in ``torch.tensor(x.numpy() / 255)``."""
+    made = (each for each in nodes_in(function, ast.Call) if public_path(each.func).startswith("torch."))
+    return any(read is each for call in made for each in inside(call))
