@@ -119,14 +119,23 @@ def _is_there(frame: Frame, node: ast.expr, target: Device, state: State) -> boo
     """Whether the tensor is where the statement would put it, on all paths that come here.
 
     So is a buffer on the device of an input of forward, and what was made of a tensor that was moved there before. What
-    an object was made on is no matter to its own ``to``: it is called to go elsewhere.
+    was brought to something, ``x = x.to(weight.device)``, has no need of a place by name. What an object was made on is
+    no matter to its own ``to``: it is called to go elsewhere.
     """
     if frame.owner is not None and getattr(frame.function, "name", "") == "to" and isinstance(node, ast.Attribute):
         return False
     held = [each for _, each in alternatives(frame.evaluate(node, state), state.conditions) if each != NONE]
+    named = target.origin is Origin.LITERAL
     return not on_cpu(target) and all(
-        isinstance(each, Tensor) and relation(each.device, target) is Relation.AGREE for each in held
+        isinstance(each, Tensor)
+        and (relation(each.device, target) is Relation.AGREE or (named and _is_brought_to_other(each)))
+        for each in held
     )
+
+
+def _is_brought_to_other(value: Tensor) -> bool:
+    """Whether it was moved to where another thing is: ``x.to(self.layer.weight.device)``."""
+    return value.moved and value.device.origin in (Origin.MODEL, Origin.ARGUMENT, Origin.EXPRESSION)
 
 
 def _is_on_named_gpu(frame: Frame, node: ast.expr, target: Device, state: State) -> bool:

@@ -1,7 +1,8 @@
 """Lost moves that nobody misses, since whatever reads the value brings it to a device itself.
 
 It is moved where it is read, or with what is made of it alone (``Uniform(-x, x).rsample().to(device)``), or given to a
-function of the project that does so in the arms which that call takes; or it is copied into a slice, from any device.
+function of the project that does so in the arms which that call takes; or it is copied into a slice, or is an index,
+from any device.
 """
 
 from __future__ import annotations
@@ -93,7 +94,17 @@ class _Readers:
             return all(isinstance(each, ast.Subscript) for each in parent.targets)
         if isinstance(parent, ast.Attribute) and parent.attr in _TOLD:
             return True
+        if self._is_an_index(read):
+            return True
         return self._is_moved_with_all(read) or self._is_given_to_what_moves(node, parent)
+
+    def _is_an_index(self, read: ast.Name) -> bool:
+        """Whether it, or a part of it, is what a tensor is indexed by: from the CPU it goes with any."""
+        node: ast.AST = read
+        parent = self._around.get(id(node))
+        while isinstance(parent, ast.Subscript) and parent.value is node:
+            node, parent = parent, self._around.get(id(parent))
+        return isinstance(parent, ast.Subscript) and parent.slice is node
 
     def _is_taken(self, read: ast.Name) -> bool:
         """Whether the function comes to a place, as far as what it is given decides."""
