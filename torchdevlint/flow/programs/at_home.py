@@ -45,6 +45,7 @@ from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.read_by_wrapped import is_read_by_wrapped
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.saved_on_cpu import is_saved_on_cpu
+from torchdevlint.flow.programs.tensors_alone import TensorsAlone
 from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.asserted import asserts_cuda
@@ -108,7 +109,7 @@ class Home:
         is_apart = is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))
         if self._application.has_no_users and is_apart:
             return True
-        if isinstance(fact, MixedDevices) and self._application.has_no_users and self._is_of_trial(fact):
+        if isinstance(fact, MixedDevices) and self._application.has_no_users and self._is_made_for_others(fact):
             return True
         if fact.is_of_processes and self._project.path.endswith(NOTEBOOK) and is_one_process(self._tree):
             return True
@@ -220,13 +221,20 @@ class Home:
             return True
         return is_transform_alone(own, self._project, fact.at.row)
 
-    def _is_of_trial(self, fact: MixedDevices) -> bool:
-        """Whether what stayed is made where a file tries what it defines for others, under its main guard."""
-        guards = [each for each in self._tree.body if is_main_guard(each)]
-        if not guards or not fact.creations or is_program(self._tree) or not self._callers.importers():
-            return False
+    def _is_made_for_others(self, fact: MixedDevices) -> bool:
+        """Whether what stayed is made where a file tries what it defines for others, under its main guard, or is made
+        of what is no tensor, while its programs give tensors.
+        """
         rows = [0 if each.span.file else each.span.row for each in fact.creations]
-        return first_holding(guards, fact.at.row) is None and all(first_holding(guards, each) for each in rows)
+        own = self._leading_to.own
+        if not rows or own is None or self._project is None:
+            return False
+        guards = [each for each in self._tree.body if is_main_guard(each)]
+        is_tried = all(first_holding(guards, each) for each in rows) and first_holding(guards, fact.at.row) is None
+        if is_tried and not is_program(self._tree) and self._callers.importers():
+            return True
+        given = TensorsAlone([own, *self._callers.parsed(self._callers.importers())])
+        return self._application.is_of_several and all(map(given.are_given, rows))
 
     def _is_made_when_built(self, made: Creation) -> bool:
         """Whether a tensor is made where all is on the CPU still, since constructors alone come there."""

@@ -85,7 +85,7 @@ class ProjectCalls:
     def of_objects(self) -> list[tuple[ModuleFile, ast.Call]] | None:
         """The calls in all files of what is no function or class there, but may be a Module; None for too many."""
         files = self.files_saying()
-        return None if files is None else [(file, call) for file in files for call in _object_calls(file)]
+        return None if files is None else [(file, call) for file in files for call in object_calls(file)]
 
     def may_be_key(self, name: str) -> bool:
         """Whether some ``**kwargs`` may hold a name: a text or file says it, or a call for no such parameter."""
@@ -135,7 +135,7 @@ def _taking(tree: ast.Module, name: str) -> Iterator[str]:
             yield owner.name if owner is not None and function.name == "__init__" else function.name
 
 
-def _object_calls(file: ModuleFile) -> list[ast.Call]:
+def object_calls(file: ModuleFile) -> list[ast.Call]:
     """``net(x)``, ``self.net(x)``, ``nets[0](x)``, ``Net()(x)``, ``net.forward(x)``."""
     functions = {function.name for function, _ in _functions_in(file.tree)}
     named = functions.union(file.bindings, vars(builtins))
