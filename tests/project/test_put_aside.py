@@ -12,7 +12,7 @@ from torchdevlint.project.locate import root_around
 from torchdevlint.project.put_aside import is_put_aside
 
 
-@pytest.mark.parametrize("folder", ["old", "_archive", "legacy_code", "Depricated", "back of nets", "src.bak"])
+@pytest.mark.parametrize("folder", ["old", "_archive", "legacy_code", "Depricated", "depr", "back of nets", "src.bak"])
 def test_what_is_put_aside(folder: str) -> None:
     assert is_put_aside(f"project/{folder}/train.py")
 

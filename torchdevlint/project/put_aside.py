@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchdevlint.patterns import regex
 
 _FOLDER = regex(
-    r"_*(?:old|archived?|legacy|depr[ei]cated|obsolete|backups?|bak|bk|unused|outdated|attic|graveyard|trash|previous)"
+    r"_*(?:old|archived?|legacy|depr(?:[ei]cated)?|obsolete|backups?|bak|bk|unused|outdated|attic|graveyard|trash|previous)"
     r"(?:[_-]?(?:code|codes|scripts?|src|files?|versions?|stuff|models?|experiments?))?_*"
     r"|(?:backups?|back|bak|copy|copies)[ _-]?of\b.*|.*[ _.-](?:backups?|bak|old)",
 )
