@@ -9,7 +9,9 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.assigned import values_by_path, values_by_target
+from torchdevlint.flow.scope.model_names import is_named_like_a_model
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.taken_by_torch import takes_tensor
 from torchdevlint.flow.scope.uses import grows
 from torchdevlint.flow.state.classes import ClassInfo
@@ -47,10 +49,27 @@ def as_used(info: ClassInfo, target: ast.Attribute, value: Unknown) -> Value:
     found = [use for one in info.mro if (use := _uses(one.node).get(name)) is not None]
     if not found or any(each.otherwise for each in found):
         return value
-    if not any(each.grown or each.of_tensor or _is_taken(info, each) for each in found):
+    if not any(each.grown or each.of_tensor or _is_taken(info, each) for each in found) or _is_of_a_module(
+        info, target
+    ):
         return value
     ndim = AT_LEAST_1 if any(each.grown for each in found) else None
     return Tensor(place, ndim, (), (Step(f"argument `{place.name}`, a tensor by its use", target),))
+
+
+def _is_of_a_module(info: ClassInfo, target: ast.Attribute) -> bool:
+    """``self.projection = clip.projection``: a Module's attribute may be a Parameter, which is registered here too.
+
+    The argument is one by its name, or since the class calls it, or what it keeps of it.
+    """
+    values = {node: value for one in info.mro for node, value in values_by_target(one.node).items()}
+    path = dotted_path(values[target]) if target in values else None
+    root, dot, _ = (path or "").partition(".")
+    if not dot or is_named_like_a_model(ast.Name(root)):
+        return bool(dot)
+    of_root = (node for node, value in values.items() if (dotted_path(value) or "").partition(".")[0] == root)
+    kept = {root, *filter(None, map(dotted_path, of_root))}
+    return any(dotted_path(call.func) in kept for one in info.mro for call in nodes_in(one.node, ast.Call))
 
 
 def _is_taken(info: ClassInfo, use: _Use) -> bool:
