@@ -48,7 +48,8 @@ def _init(frame: Frame, state: State, node: ast.Call) -> ast.AST | None:
     info: ClassInfo | None = made.info if isinstance(made, Cls) else None
     if dotted_path(node.func) == "cls":
         info = frame.owner
-    return None if info is None or info.is_module else info.methods.get("__init__")
+    methods = {} if info is None or info.is_module else info.methods
+    return methods.get("__init__") or methods.get("__new__")
 
 
 def _kept(frame: Frame, state: State, node: ast.Call) -> Iterator[Tensor]:

@@ -21,7 +21,7 @@ from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.decorators import is_plain
+from torchdevlint.flow.scope.decorators import decorator_names, is_plain
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, mentions_device, public_path
 from torchdevlint.flow.scope.parameters import names_given_as_values, reads, reads_all
@@ -88,8 +88,7 @@ def is_dismissed(machine: Machine, function: Function, name: str) -> bool:
 def _is_imposed(frame: Frame, function: Function) -> bool:
     """Whether others say what the function takes: a base, a decorator, a table, a command line, a test runner."""
     machine = frame.machine
-    decorators = {(dotted_path(each) or "?").rpartition(".")[2] for each in function.decorator_list}
-    if not is_plain(function) or decorators - _STATIC - {"no_grad", "inference_mode", "?"}:
+    if not is_plain(function) or decorator_names(function) - _STATIC - {"no_grad", "inference_mode"}:
         return True
     if function.name == "main" or function.name.startswith("test"):
         return True
