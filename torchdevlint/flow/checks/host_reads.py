@@ -280,13 +280,15 @@ def _is_another_kind(state: State) -> bool:
 def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> bool:
     """Whether the function takes the device of the tensor that it reads, so that it expects any device.
 
-    The tensor is an argument, or a parameter of a module that is one. An argument beside it that is read by
-    ``.numpy()`` is where it is, but lengths and sizes are often kept on the CPU.
+    The tensor is an argument, or a parameter of a module that is one, or of `self`. An argument beside it that is read
+    by ``.numpy()`` is where it is, but lengths and sizes are often kept on the CPU.
     """
     function = frame.function
     if function is None or frame.depth > 0 or not isinstance(function, ast.FunctionDef):
         return False
     followed, root = followed_in(function), root_of(node)
+    if _is_method(read) and value.device == MODEL:
+        return frame.context != "init" and brings_any(function)
     if _is_method(read) and _is_brought_elsewhere(frame, function, read):  # type: ignore[arg-type]
         return value.device.origin is Origin.ARGUMENT or value.device == TOP
     if isinstance(read, ast.Call) and is_detached(read):
@@ -308,8 +310,7 @@ def _is_brought_elsewhere(frame: Frame, function: ast.FunctionDef, read: ast.Cal
     """Whether this code brings what it reads to the CPU where it reads it, or what comes with it, another time."""
     if brought_elsewhere(function, read) is not None or brought_with(function, read) is not None:
         return True
-    name = read_name(read)
-    return bool(name) and brought_by_another(frame.machine.tree, function, name) is not None
+    return bool(name := read_name(read)) and brought_by_another(frame.machine.tree, function, name) is not None
 
 
 def _takes_tensor(function: ast.FunctionDef, value: Tensor) -> bool:
