@@ -16,7 +16,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import assignment_of, inside, nodes_in
 
 _KEEPS_PLACE = torch_api.CONVERSIONS - {"to", "type", *torch_api.DEVICE_METHODS} | {"detach", "contiguous", "clone"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -49,15 +49,16 @@ def _kept(function: _Function, asked: ast.If) -> ast.expr | None:
     if isinstance(only, ast.Return) and isinstance(only.value, ast.Name) and not differ:
         other = asked.orelse[0] if len(asked.orelse) == 1 else _next(function, asked)
         return only.value if isinstance(other, ast.Return) and _same(other.value, only.value) else None
-    if not isinstance(only, ast.Assign) or len(only.targets) != 1:
+    assigned = assignment_of(only)
+    if assigned is None or len(assigned.targets) != 1:
         return None
-    value = only.value
+    value = assigned.value
     while differ and _keeps_place(value):
         value = value.func.value  # type: ignore[attr-defined]
     if dotted_path(value) is None:
         return None
-    itself = _same(only.targets[0], value)
-    return value if itself or (differ and _is_item(function, only.targets[0], value)) else None
+    itself = _same(assigned.targets[0], value)
+    return value if itself or (differ and _is_item(function, assigned.targets[0], value)) else None
 
 
 def _is_and(test: ast.expr) -> bool:
