@@ -13,6 +13,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import without_none
 from torchdevlint.flow.scope.bookkeeping import is_called_text
 from torchdevlint.flow.scope.call_sites import gets_batches
+from torchdevlint.flow.scope.gone_through import GO_THROUGH, gone_through
 from torchdevlint.flow.scope.names import dotted_path, is_called_loader, last_name, mentions_device
 from torchdevlint.flow.scope.uses import asked_in, uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
@@ -124,7 +125,8 @@ def _given_by(
     beside_others: bool = False,
 ) -> Value | None:
     """What a round of a loop over `node` gets; `beside_others` what else is moved there may come from elsewhere."""
-    if isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
+    node = gone_through(frame.function or frame.machine.tree, node)
+    if isinstance(node, ast.Call) and node.args:
         callee = (dotted_path(node.func) or "").rpartition(".")[2]
         if callee == "zip":
             found = [_given_by(frame, each, loop, state, beside_others=True) for each in node.args]
@@ -132,7 +134,7 @@ def _given_by(
         if callee == "chain":
             found = [_given_by(frame, each, loop, state, beside_others) for each in node.args]
             return next((each for each in found if each is not None), None) if all(found) else None
-        if callee in ("enumerate", "tqdm", "track", "islice", "iter", "cycle"):
+        if callee in GO_THROUGH:
             inner = _given_by(frame, node.args[0], loop, state, beside_others)
             return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
     source = _given(frame.evaluate(node, state))
@@ -195,10 +197,9 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
 
     What has to be moved was left where the loader made it, and so was the rest of the batch.
     """
-    tree = frame.machine.tree
     if isinstance(function, ast.Lambda) or moves_batches(frame):
         return None
-    if tree is not None and not gets_batches(tree, function, parameter.arg):
+    if not gets_batches(frame.machine.tree, function, parameter.arg):
         return None
     names, name = {parameter.arg}, parameter.arg
     for node in assignments_in(function):
@@ -305,8 +306,7 @@ def _may_be_moved(value: Value) -> bool:
 
 def forget(node: ast.expr, state: State) -> None:
     """A batch whose items are written anew: they may have been moved."""
-    path = dotted_path(node)
-    if path is not None:
+    if (path := dotted_path(node)) is not None:
         state.bind(path, UNKNOWN)
 
 

@@ -1,0 +1,18 @@
+"""What a loop goes through, where a name stands for it: ``bar = tqdm(enumerate(loader))``, ``for i, x in bar``."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import last_name
+
+GO_THROUGH = frozenset("enumerate tqdm track islice iter cycle".split())
+"""What gives the rounds of its first argument, perhaps with numbers, or not all of them."""
+
+
+def gone_through(scope: ast.AST, node: ast.expr) -> ast.expr:
+    """The call that the name of what is looped over is bound to, if it is bound to this alone; else the very node."""
+    values = values_by_path(scope).get(node.id, ()) if isinstance(node, ast.Name) else ()
+    made = values[0] if len(values) == 1 else None
+    return made if isinstance(made, ast.Call) and last_name(made.func) in GO_THROUGH | {"zip"} else node
