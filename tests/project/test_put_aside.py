@@ -17,7 +17,9 @@ def test_what_is_put_aside(folder: str) -> None:
     assert is_put_aside(f"project/{folder}/train.py")
 
 
-@pytest.mark.parametrize("folder", ["gold", "backbone", "background", "older_people", "copyist", "olds", "feedback"])
+@pytest.mark.parametrize(
+    "folder", ["gold", "backbone", "background", "older_people", "copyist", "olds", "feedback", "depth"]
+)
 def test_what_only_looks_so(folder: str) -> None:
     assert not is_put_aside(f"project/{folder}/train.py")
     assert not is_put_aside(f"project/{folder}.py")
