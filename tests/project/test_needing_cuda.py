@@ -268,3 +268,53 @@ def test_a_file_of_kernels_that_is_picked_by_a_name(tmp_path: Path, imported: st
     (root / "losses").mkdir()
     (root / "losses" / "contextual.py").write_text(CONTEXTUAL.replace("IMPORT", imported))
     assert found(root) == expected
+
+
+ASKED = """import sys
+import torch
+from torch import nn
+
+def train(net, batches):
+    for x in batches:
+        if torch.cuda.is_available():
+            x = x.cuda()
+        total = torch.tensor(0.0).cuda()
+        print(net(x).sum() + total)
+
+def main(mode):
+    if mode == "train":
+        net = nn.Linear(3, 3)
+        MOVED
+        train(net, [torch.ones(2, 3)])
+    elif mode == "help":
+        print("train or help")
+
+if __name__ == "__main__":
+    main(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "is_found"),
+    [
+        ("net = net.cuda()", False),
+        ("print(net.cuda())", False),
+        ("net = net.to('cuda')", False),
+        ("net.train()", True),
+        ("net = net.cuda() if torch.cuda.is_available() else net", True),
+        ("net = net.cuda()\n        print(torch.cuda.is_available())", True),
+        ("if len(sys.argv) > 2:\n            net.cuda()", True),
+    ],
+)
+def test_a_move_beside_those_that_ask(tmp_path: Path, moved: str, is_found: bool) -> None:
+    """The model was sent to CUDA before, where nobody asks: a move in a function that asks may be forgotten as well."""
+    root = application(tmp_path, helper=ASKING, main=ASKED.replace("MOVED", moved))
+    assert ("main.py:TDL012" in found(root)) is is_found
+
+
+def test_a_move_beside_those_that_a_switch_decides(tmp_path: Path) -> None:
+    """Whoever sets a switch wants to do without CUDA."""
+    main = ASKED.replace("MOVED", "net = net.cuda()").replace("torch.cuda.is_available()", "use_cuda")
+    main = main.replace("train(net, batches)", "train(net, batches, use_cuda)")
+    main = main.replace("[torch.ones(2, 3)])", "[torch.ones(2, 3)], len(sys.argv) > 2)")
+    assert "main.py:TDL012" in found(application(tmp_path, helper=ASKING, main=main))

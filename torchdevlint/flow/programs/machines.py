@@ -34,6 +34,8 @@ from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
+_QUESTION = "torch.cuda.is_available()"
+
 
 class Machines:
     """Where the programs of one project run, asked for the places of one of its files."""
@@ -78,6 +80,17 @@ class Machines:
         place, _, _, files = self._leading_to(fact.at)
         needed = place is not None and is_needed_by_callers(place, files, self._project)
         return needed and self._application.choice.is_current_gpu
+
+    def need_cuda_unasked(self, fact: IgnoresGivenDevice) -> bool:
+        """Whether a move beside those that ask for CUDA is nothing to what leads there: each program has surely sent
+        something to CUDA by name before, in functions that do not ask.
+
+        A switch says more: whoever sets it wants to do without.
+        """
+        if fact.kind != "flag" or fact.given != _QUESTION:
+            return False
+        place, names, programs, _ = self._leading_to(fact.at)
+        return bool(programs) and all(self.needing.unasked.are_all_so(each, names, place) for each in programs)
 
     def is_in_cuda_library(self, fact: Fact) -> bool:
         """Whether the file of a load imports what is for CUDA alone: whoever comes there has a GPU, seen or not."""

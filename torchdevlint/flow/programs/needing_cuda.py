@@ -7,13 +7,16 @@ that surely asks what the GPU is called, or can do, right on from there: it is n
 
 from __future__ import annotations
 
+import ast
 from functools import cached_property
 
 from torchdevlint.flow.programs.gpu_choice import gpu_choice
 from torchdevlint.flow.programs.ways import Ways
-from torchdevlint.flow.scope.cuda_literals import asks_gpu, describes_gpu, needs_cuda
+from torchdevlint.flow.scope.cuda_literals import Scope, asks_gpu, describes_gpu, needs_cuda
+from torchdevlint.flow.scope.names import public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import own_nodes_in
 
 
 class NeedingCuda:
@@ -37,6 +40,11 @@ class NeedingCuda:
         return Ways(self._project, needs_cuda)
 
     @cached_property
+    def unasked(self) -> Ways:
+        """Where CUDA is needed before a place, in a function that does not ask for it: there it may be a mistake."""
+        return Ways(self._project, lambda scope, call: needs_cuda(scope, call) and not _asks_for_cuda(scope))
+
+    @cached_property
     def asking(self) -> Ways:
         """Where a GPU is asked for something before a place, so that no other machine comes there."""
         return Ways(self._project, asks_gpu)
@@ -45,3 +53,9 @@ class NeedingCuda:
     def describing(self) -> Ways:
         """Where it is asked what the GPU is called, or can do, before a place or surely right on from there."""
         return Ways(self._project, describes_gpu, after=True)
+
+
+def _asks_for_cuda(scope: Scope) -> bool:
+    """Whether a function, or the top level, asks whether there is CUDA, be it for another move than one of its own."""
+    calls = own_nodes_in(scope.function or scope.tree, ast.Call)
+    return any(public_path(each.func) == "torch.cuda.is_available" for each in calls)
