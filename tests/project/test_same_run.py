@@ -479,6 +479,13 @@ if __name__ == "__main__":
         pytest.param("net.load_state_dict(torch.load(path_of(3)))", False, id="a lambda makes the path"),
         pytest.param("net.load_state_dict(torch.load(path_of(3) + '.old'))", True, id="another one than it makes"),
         pytest.param(
+            "for run in range(3):\n"
+            "        net.load_state_dict(torch.load(f'models/{place()}.pth'))\n"
+            "        torch.save(net.state_dict(), path_of(run))",
+            True,
+            id="another path in its loop",
+        ),
+        pytest.param(
             "path = os.path.join(config['folder'], 'best_loss.pth')\n"
             "    if os.path.exists(path):\n"
             "        net.load_state_dict(torch.load(path))\n"

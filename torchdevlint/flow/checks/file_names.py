@@ -21,7 +21,6 @@ Scopes = Sequence[ast.AST]
 """A function with all that are around it and the module, nearest first."""
 Texts = tuple[str | None, ...]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_TAKING = (*_FUNCTIONS, ast.Lambda)
 _LAST_OF = frozenset("join joinpath".split())
 _ONE_OF = frozenset("Path PurePath str fspath open abspath realpath expanduser basename".split())
 _OF_PATHS = frozenset("open resolve absolute expanduser as_posix".split())
@@ -194,16 +193,13 @@ def _returned(at: Place, callee: ast.expr, names: int) -> Texts:
     if function is not None:
         inside = at.around((function, tree))
         return _all_texts([(inside, each.value) for each in own_nodes_in(function, ast.Return)], names)
-    bound = _assigned(tree).get(name, ()) if names else ()
-    if len(bound) == 1 and isinstance(bound[0], ast.Lambda):
-        return _texts(at.around((bound[0], tree)), bound[0].body, names - 1)
     found = at.elsewhere(path) if names else None
     return (None,) if found is None else _returned(found[0], expression_of(found[1]), names - 1)
 
 
 def _of_name(at: Place, name: str, names: int) -> Texts:
     for place, scope in enumerate(at.scopes):
-        if isinstance(scope, _TAKING) and name in argument_names(scope):
+        if isinstance(scope, _FUNCTIONS) and name in argument_names(scope):
             return (None,)
         values = _assigned(scope).get(name)
         if values:

@@ -7,6 +7,7 @@ import ast
 from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
 from torchdevlint.flow.checks.saved_names import bound_before, values_in
 from torchdevlint.flow.checks.telling_names import may_be_equal
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import call_sites, sites_in
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import argument_names, dotted_path, public_path
@@ -30,7 +31,11 @@ def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scop
     saved = _names(scope.file.path, scope.file.tree, scope.project, call, written, tree)
     loaded = _names(home, tree, scope.project, load, read, tree)
     if not loaded or not saved:
-        return scope.file.tree is tree and _is_kept(read) and ast.dump(written) == ast.dump(read)
+        made = _made_by(tree, load, read)
+        is_same = (
+            made == _made_by(tree, call, written) if made else _is_kept(read) and ast.dump(written) == ast.dump(read)
+        )
+        return scope.file.tree is tree and is_same
     return all(any(may_be_equal(one, other) for other in saved) for one in loaded)
 
 
@@ -78,6 +83,14 @@ def _given(tree: ast.Module, project: Project, call: ast.Call, name: str, own: a
         for site, path in given
     )
     return tuple(dict.fromkeys(each for names in found for each in names))
+
+
+def _made_by(tree: ast.Module, call: ast.Call, path: ast.expr) -> str:
+    """The name of the lambda that puts a path together: ``path_of = lambda epoch: f"{epoch}.pth"``."""
+    made = bound_before(scopes_of(tree, call)[0], path) or path
+    name = dotted_path(made.func) if isinstance(made, ast.Call) else None
+    values = [] if name is None else values_by_path(tree).get(name, [])
+    return name or "" if values and all(isinstance(each, ast.Lambda) for each in values) else ""
 
 
 def _is_kept(path: ast.expr) -> bool:
