@@ -49,6 +49,46 @@ def test_a_constant(tmp_path: Path, name: str, test: str, expected: list[str]) -
     assert found(tmp_path) == expected
 
 
+ACTING = """import torch
+import pendulum
+from torch import nn
+
+class World:
+    def __init__(self):
+        self.inner = pendulum.make()
+
+    def step(self, action):
+        return torch.tensor(self.inner.step(action[0].detach().numpy()))
+
+def play():
+    world, actor = World(), nn.Linear(3, 1)
+    return world.step(actor(torch.ones(1, 3)))
+
+def test_play():
+    assert play().shape == (3,)
+"""
+READ = ["test_play.py:TDL006"]
+FIXTURE = "import pytest\n\n@pytest.fixture\ndef place(request):\n    return request.param\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "others", "expected"),
+    [
+        pytest.param(ACTING, {}, [], id="nothing of devices"),
+        pytest.param(ACTING, {"conftest": FIXTURE}, [], id="nor in fixtures"),
+        pytest.param(ACTING, {"conftest": FIXTURE.replace("param", "device")}, READ, id="a fixture"),
+        pytest.param(ACTING.replace("play():", "play(device=None):"), {}, READ, id="an option"),
+        pytest.param(ACTING.replace("nn.Linear(3, 1)", "nn.Linear(3, 1).to(PLACE)"), {}, READ, id="a move"),
+        pytest.param(ACTING, {"test_gpu": "from test_play import World\n"}, READ, id="others import it"),
+    ],
+)
+def test_that_says_nothing_of_devices(tmp_path: Path, test: str, others: dict[str, str], expected: list[str]) -> None:
+    """What a test hands to functions of its own is where it was made, be it of a library."""
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "acting"\nversion = "1"\n')
+    written(tmp_path, test_play=test, **others)
+    assert found(tmp_path) == expected
+
+
 def test_what_they_give_to_others(tmp_path: Path) -> None:
     """What meets in another file meets on the CPU as well."""
     net = "import torch\n\ndef add(x, device):\n    return x.to(device) + torch.ones(4)\n"

@@ -32,7 +32,7 @@ from torchdevlint.flow.programs.given_paths import is_written_by_this_run, ways_
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.left_over import is_left_over
-from torchdevlint.flow.programs.local_to_tests import is_bound_to_cpu, is_of_fixture_on_cpu, is_of_test_on_cpu, is_test
+from torchdevlint.flow.programs.local_to_tests import is_met_in_test, is_of_fixture_on_cpu, is_of_test_on_cpu, is_test
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_before import is_moved_before
@@ -82,7 +82,7 @@ class Home:
         """The fact with what the programs that come to it say of how bad it is."""
         if self._project is None:
             return fact
-        if isinstance(fact, MIXING) and is_test(self._project) and is_bound_to_cpu(self._tree, self._text):
+        if isinstance(fact, MIXING) and is_met_in_test(fact, self._tree, self._text, self._project):
             return replace(fact, at_home=True)
         if fact.at.file:
             return fact

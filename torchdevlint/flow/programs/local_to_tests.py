@@ -7,10 +7,14 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.modules import LossNotMoved
+from torchdevlint.flow.facts.tensors import MixedDevices, ReadOnHost
 from torchdevlint.flow.programs.places import first_holding, holds
 from torchdevlint.flow.scope.names import is_cpu_spec, last_name, mentions_device
 from torchdevlint.flow.scope.programs import mentions_accelerators, names_accelerators, without_comments
 from torchdevlint.patterns import regex
+from torchdevlint.project.locate import root_of
 from torchdevlint.project.modules import ModuleFile, ModuleText
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
@@ -29,6 +33,18 @@ def is_test(project: Project) -> bool:
     return _IS_TEST.fullmatch(place.name) is not None or not _TESTS.isdisjoint(place.parts[:-1])
 
 
+def is_met_in_test(fact: Fact, tree: ast.Module, text: str, project: Project) -> bool:
+    """Whether the tensors that a fact is about meet in a test, on the CPU: it names that for all that it does, or says
+    nothing of devices, and hands its own function what has to be placed.
+    """
+    if not is_test(project):
+        return False
+    if _is_bound_to_cpu(tree, text):
+        return True
+    is_handed = isinstance(fact, (LossNotMoved, MixedDevices, ReadOnHost)) and fact.of_argument
+    return is_handed and _says_nothing_of_devices(text, project)
+
+
 def is_of_test_on_cpu(tree: ast.Module, lines: Sequence[str], line: int) -> bool:
     """Whether a line is in a class of a test function, and nothing in that has to do with accelerators."""
     classes = [each for each in nodes_in(tree, ast.ClassDef) if holds(each, line)]
@@ -42,7 +58,7 @@ def is_of_test_on_cpu(tree: ast.Module, lines: Sequence[str], line: int) -> bool
     return not mentions_accelerators(text)
 
 
-def is_bound_to_cpu(tree: ast.Module, source: str) -> bool:
+def _is_bound_to_cpu(tree: ast.Module, source: str) -> bool:
     """Whether a file names the CPU at its top, for all that it does, and no other device: ``DEVICE = "cpu"``.
 
     A device that is asked for elsewhere, or that a fixture or a parameter of a test gives, may be another one.
@@ -53,6 +69,20 @@ def is_bound_to_cpu(tree: ast.Module, source: str) -> bool:
     asked = (last_name(each.func) for each in nodes_in(tree, ast.Call) if not is_cpu_spec(each))
     brought = (each.asname or each.name for each in nodes_in(tree, ast.alias))
     return not any(mentions_device(each) for each in (*given, *asked, *brought))
+
+
+def _says_nothing_of_devices(text: str, project: Project) -> bool:
+    """Whether neither a test, nor the fixtures beside and above it, have to do with devices.
+
+    What others import of it may be for their tests.
+    """
+    if project.importers(project.path) or _mentions(text):
+        return False
+    place = PurePath(project.path)
+    root = root_of(str(place.parent))
+    folders = (each for each in place.parents if each.is_relative_to(root))
+    fixtures = (project.text_of(str(each / _FIXTURES)) for each in folders)
+    return not any(each is not None and _mentions(each.text) for each in fixtures)
 
 
 def _binds_cpu(statement: ast.stmt) -> bool:
