@@ -6,10 +6,13 @@ The work is counted in Python calls, so that the tests do not depend on the mach
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.counted import calls_of
+from torchdevlint.config import Settings
+from torchdevlint.engine import check_file
 
 from .snippets import facts_of
 
@@ -93,6 +96,19 @@ def test_work_for_a_line_is_bounded(shape: Callable[[int], str]) -> None:
     work(shape(1))  # what is imported and read once in a process is not counted
     text = shape(12)
     assert work(text) / text.count("\n") < CALLS_A_LINE
+
+
+def test_what_leads_to_many_findings_is_read_once(tmp_path: Path) -> None:
+    """What the files of a project read by which name is the same for each of them."""
+    (tmp_path / "lib.py").write_text("import os\n")
+
+    def calls(size: int) -> int:
+        path = tmp_path / "main.py"
+        path.write_text("import torch\n" + "state = torch.load('a.pt')\n" * size)
+        return calls_of(lambda: check_file(str(path), Settings()))
+
+    calls(1)
+    assert calls(120) < 7 * calls(30)
 
 
 def test_a_loop_over_its_own_variable_ends() -> None:

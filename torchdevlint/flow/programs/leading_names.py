@@ -22,15 +22,14 @@ def names_on_the_way(files: Iterable[ModuleFile], place: ast.AST) -> frozenset[s
     are no functions of the top level.
     """
     trees = [each.tree for each in files]
-    named = [(name, node, _imported(tree)) for tree in trees for name, node in _named(tree)]
-    reading = [(name, read_by(node), _read_of_objects(node, modules)) for name, node, modules in named]
-    methods = {each.name for tree in trees for owner in nodes_in(tree, ast.ClassDef) for each in _methods(owner)}
-    names = {name for name, node, _ in named if is_below(place, node)}
+    named = [each for tree in trees for each in _named(tree)]
+    methods = frozenset[str]().union(*map(_methods, trees))
+    names = {name for name, node, _, _ in named if is_below(place, node)}
     before = 0
     while len(names) > before:
         before = len(names)
         functions = names - methods
-        names.update([name for name, read, of_objects in reading if (read - (functions & of_objects)) & names])
+        names.update([name for name, _, read, of_objects in named if (read - (functions & of_objects)) & names])
     return frozenset(names)
 
 
@@ -51,7 +50,6 @@ def _read_of_objects(node: ast.AST, modules: frozenset[str]) -> frozenset[str]:
     return frozenset({each.attr for each in attributes} - of_modules - _read_as_names(node))
 
 
-@once_a_node
 def _imported(tree: ast.Module) -> frozenset[str]:
     """The names that imports bind anywhere in a file."""
     return frozenset(each.asname or each.name.partition(".")[0] for each in nodes_in(tree, ast.alias))
@@ -63,8 +61,11 @@ def _read_as_names(node: ast.AST) -> set[str]:
     return names - argument_names(node) if isinstance(node, _FUNCTIONS) else names
 
 
-def _methods(owner: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (each for each in owner.body if isinstance(each, _FUNCTIONS))
+@once_a_node
+def _methods(tree: ast.Module) -> frozenset[str]:
+    """The names of the methods of all classes of a file."""
+    bodies = (owner.body for owner in nodes_in(tree, ast.ClassDef))
+    return frozenset(each.name for body in bodies for each in body if isinstance(each, _FUNCTIONS))
 
 
 def is_of_a_reader(node: ast.Attribute) -> bool:
@@ -72,7 +73,14 @@ def is_of_a_reader(node: ast.Attribute) -> bool:
     return public_path(node.value) in _READERS
 
 
-def _named(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+@once_a_node
+def _named(tree: ast.Module) -> list[tuple[str, ast.AST, frozenset[str], frozenset[str]]]:
+    """What a name of a file leads to, what that reads (`read_by`), and what of it of objects alone."""
+    modules = _imported(tree)
+    return [(name, node, read_by(node), _read_of_objects(node, modules)) for name, node in _led_to(tree)]
+
+
+def _led_to(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
     """The functions and methods of a file, and what else its top level binds, each with the name that leads there."""
     for each in tree.body:
         if isinstance(each, ast.ClassDef):
