@@ -8,12 +8,13 @@ from torchdevlint.flow.checks.host_reads import LIBRARIES
 from torchdevlint.flow.facts.tensors import DeadLoopMove
 from torchdevlint.flow.run.arguments import evaluate_arguments
 from torchdevlint.flow.scope.names import dotted_path, first_name
+from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Dtype, Ref, Tensor
 from torchdevlint.flow.vouch.names import assignable
-from torchdevlint.source.nodes import is_inside, nodes_in
+from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
 
 def record_in_loop(frame: Frame, loop: ast.For | ast.AsyncFor, statement: ast.stmt, call: ast.Call) -> None:
@@ -132,15 +133,29 @@ def _is_read_later(frame: Frame, name: str, place: ast.stmt) -> bool:
     scope = frame.function or frame.machine.tree
     loops = [each for kind in (ast.For, ast.While) for each in nodes_in(scope, kind) if is_inside(place, each)]
     first = min((each.lineno for each in loops), default=place.lineno)
-    return any(call.lineno >= first and _reads(frame, call, name) for call in nodes_in(scope, ast.Call))
+    later = (call for call in _calls_with(scope).get(name, ()) if call.lineno >= first)
+    return any(_is_numpy_of(call, name) or _is_of_library(frame, call) for call in later)
 
 
-def _reads(frame: Frame, call: ast.Call, name: str) -> bool:
-    """``x.numpy()``, ``np.f(x)``."""
-    path = dotted_path(call.func) or ""
-    if path == f"{name}.numpy":
-        return True
-    called = frame.machine.globals.get(first_name(path))
-    given = (*call.args, *(each.value for each in call.keywords))
-    of_library = isinstance(called, Ref) and f"{called.name}.".startswith(LIBRARIES)
-    return of_library and any(isinstance(each, ast.Name) and each.id == name for each in given)
+@once_a_node
+def _calls_with(scope: Scope) -> dict[str, list[ast.Call]]:
+    """The calls by what they are given by its name, and ``x.numpy()`` by `x`."""
+    found: dict[str, list[ast.Call]] = {}
+    for call in nodes_in(scope, ast.Call):
+        given = (*call.args, *(each.value for each in call.keywords))
+        names = {each.id for each in given if isinstance(each, ast.Name)}
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
+            names.add(dotted_path(call.func.value) or "")
+        for name in names:
+            found.setdefault(name, []).append(call)
+    return found
+
+
+def _is_numpy_of(call: ast.Call, name: str) -> bool:
+    return dotted_path(call.func) == f"{name}.numpy"
+
+
+def _is_of_library(frame: Frame, call: ast.Call) -> bool:
+    """``np.f(x)``."""
+    called = frame.machine.globals.get(first_name(dotted_path(call.func) or ""))
+    return isinstance(called, Ref) and f"{called.name}.".startswith(LIBRARIES)

@@ -11,6 +11,7 @@ from torchdevlint.flow.facts.devices import InvalidDevice
 from torchdevlint.flow.kinds.converted import is_list_by_text
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import names_a_device
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.arguments import Arguments
@@ -20,7 +21,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Ref, Seq, Tensor, Value
 from torchdevlint.flow.vouch.names import is_read_otherwise
-from torchdevlint.source.nodes import assignments_in, is_below, nodes_in, once_a_node
+from torchdevlint.source.nodes import is_below, nodes_in, once_a_node
 
 CONTEXT = "torch.cuda.device"
 _WANT_THE_NUMBER = frozenset({"torch.cuda.set_device", CONTEXT})
@@ -202,11 +203,7 @@ def _written(frame: Frame, node: ast.expr) -> ast.expr:
     for scope in (frame.function, owner, frame.machine.tree):
         if scope is None:
             continue
-        values = [
-            each.value
-            for each in assignments_in(scope)
-            if any(dotted_path(target) == path for target in each.targets)
-        ]
+        values = values_by_path(scope).get(path, ())
         if values:
             return values[0] if len(values) == 1 else node
     return node

@@ -24,7 +24,7 @@ from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Step, Tensor
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _MOVES = frozenset({"to", "cuda", "xpu", "npu", "mps"})
 
@@ -80,24 +80,37 @@ def _is_made(frame: Frame, scope: Scope, path: str, move: ast.Call) -> bool:
     made = frame.evaluate(before[0].func, State({}))
     if isinstance(made, Cls) and any(speaks_of_places(each.node) for each in made.info.mro):
         return False
-    moves = (each for each in nodes_in(scope, ast.Call) if each is not move and each.lineno < move.lineno)
-    return not any(
-        isinstance(each.func, ast.Attribute)
-        and each.func.attr in _MOVES
-        and dotted_path(module_in(each.func.value)) == path
-        for each in moves
-    )
+    return all(each is move or each.lineno >= move.lineno for each in _moves_of(scope).get(path, ()))
+
+
+@once_a_node
+def _moves_of(scope: Scope) -> dict[str, list[ast.Call]]:
+    """The moves of a function or module, by what each moves in place if that is a Module."""
+    found: dict[str, list[ast.Call]] = {}
+    for call in nodes_in(scope, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
+            found.setdefault(dotted_path(module_in(call.func.value)) or "", []).append(call)
+    return found
 
 
 def _taken(scope: Scope, path: str, move: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     """What is bound once to something that is made of the model before it moves, and is itself left where it is."""
+    for name, value in _made_of(scope).get(path, ()):
+        kept = name != path and asked_in(scope).get(name, set()).isdisjoint(_MOVES)
+        if kept and value.lineno < move.lineno and not _is_placed(scope, name):
+            yield name, value
+
+
+@once_a_node
+def _made_of(scope: Scope) -> dict[str, list[tuple[str, ast.expr]]]:
+    """What is bound once to a call or a comprehension, by each path that this reads."""
+    found: dict[str, list[tuple[str, ast.expr]]] = {}
     for name, values in values_by_path(scope).items():
         value = values[0].body if isinstance(values[0], ast.IfExp) else values[0]
-        if len(values) != 1 or name == path or not isinstance(value, (ast.Call, ast.DictComp, ast.ListComp)):
-            continue
-        before = value.lineno < move.lineno and any(dotted_path(each) == path for each in inside(value))
-        if before and asked_in(scope).get(name, set()).isdisjoint(_MOVES) and not _is_placed(scope, name):
-            yield name, value
+        if len(values) == 1 and isinstance(value, (ast.Call, ast.DictComp, ast.ListComp)):
+            for path in {dotted_path(each) for each in inside(value) if isinstance(each, (ast.Name, ast.Attribute))}:
+                found.setdefault(path or "", []).append((name, value))
+    return found
 
 
 def _is_placed(scope: Scope, name: str) -> bool:
