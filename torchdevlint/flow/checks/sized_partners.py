@@ -9,10 +9,10 @@ import ast
 
 from torchdevlint.flow.events import Mixed, Operated
 from torchdevlint.flow.kinds.sizes import sizes_asked
-from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.origins import made_of
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -55,7 +55,7 @@ def _is_unknown(value: Value) -> bool:
 
 
 def _may_be_elsewhere(frame: Frame, state: State, name: str) -> bool:
-    """Whether it is no argument, which others judge, comes from nothing of the host, and its code speaks of devices."""
+    """Whether it is no argument, which others judge, is made of nothing of the host, and its code speaks of devices."""
     function, root = frame.function, name.partition(".")[0]
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or frame.depth:
         return False
@@ -63,7 +63,7 @@ def _may_be_elsewhere(frame: Frame, state: State, name: str) -> bool:
         return False
     if _OF_DATA.search(frame.scope.lower()) or _OF_DATA.search(name.lower()):
         return False
-    if any(_is_of_the_host(frame, state, each) for each in values_by_path(function).get(name, [])):
+    if any(_is_of_the_host(frame, state, each) for each in made_of(function, name)):
         return False
     owner = frame.owner.node if frame.owner is not None else None
     return knows_devices(function) or (owner is not None and knows_devices(owner))
