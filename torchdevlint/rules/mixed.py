@@ -21,7 +21,7 @@ from torchdevlint.flow.facts.tensors import (
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report
 from torchdevlint.rules.edits import argument_added, argument_replaced, call_added, keywords
-from torchdevlint.rules.wording import code, with_argument
+from torchdevlint.rules.wording import code, is_on, with_argument
 
 _BACKWARD = ("`.backward()`", "`torch.autograd.backward()`", "`torch.autograd.grad()`")
 _REFUSALS = {
@@ -208,10 +208,10 @@ def claim(fact: MixedDevices, first: Creation) -> str:
     if fact.operation == SIZED_ALIKE:
         return f"{made}, which is returned with the shape of {code(fact.other.text)}, but not its device"
     if is_first_state(fact):
-        return f"{made}, which callers get, and {code(fact.other.text)} is on {fact.other.device}"
+        return f"{made}, which callers get, and {is_on(fact.other.text, fact.other.device)}"
     if is_kept(fact):
         return f"{made}, and the same object keeps {code(fact.other.text)} on {fact.other.device}"
-    return f"{made}, and {code(fact.other.text)} is on {fact.other.device}"
+    return f"{made}, and {is_on(fact.other.text, fact.other.device)}"
 
 
 _COMPRESSED = {

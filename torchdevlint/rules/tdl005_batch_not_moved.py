@@ -76,7 +76,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import added_before, call_added, fix
-from torchdevlint.rules.wording import code, edit, operand
+from torchdevlint.rules.wording import code, edit, is_on, operand
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -111,7 +111,7 @@ def check(fact: BatchNotMoved) -> Iterator[Report]:
     if fact.beside is not None:
         part, span = fact.beside
         notes.setdefault(span, Note(f"{code(part)}, of the same batch, is moved here", span))
-    apart = f"{name} is where the {fact.made_by} made it, but {code(fact.other.text)} is on {fact.other.device}"
+    apart = f"{name} is where the {fact.made_by} made it, but {is_on(fact.other.text, fact.other.device)}"
     message = f"{apart}; they meet in {fact.operation}"
     if fact.led_by:
         message = f"{code(fact.led_by)} leads to {fact.operation} in another file, where {apart}"

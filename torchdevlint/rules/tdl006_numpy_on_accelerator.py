@@ -74,7 +74,7 @@ from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import call_added, call_before, replaced
-from torchdevlint.rules.wording import code, edit, operand
+from torchdevlint.rules.wording import code, edit, is_on, operand
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -103,7 +103,7 @@ def check(fact: ReadOnHost) -> Iterator[Report]:
         notes = (Note("NumPy reads it here", fact.at), *notes)
     yield Report(
         span=fact.at if fact.led_by is None else fact.led_by.span,
-        message=f"{code(fact.call)} needs a tensor of the CPU, but {code(fact.value.text)} is on {fact.value.device}",
+        message=f"{code(fact.call)} needs a tensor of the CPU, but {is_on(fact.value.text, fact.value.device)}",
         symptom=(
             "TypeError: can't convert cuda:0 device type tensor to numpy. "
             "Use Tensor.cpu() to copy the tensor to host memory first."

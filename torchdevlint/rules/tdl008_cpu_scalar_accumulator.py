@@ -62,7 +62,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Report, Severity
 from torchdevlint.rules.mixed import Cause, cause_of, creation_report, made_there, placed
-from torchdevlint.rules.wording import code
+from torchdevlint.rules.wording import code, is_on
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -89,7 +89,7 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.SCALAR:
         return
     first = fact.creations[0]
-    other = f"{code(fact.other.text)} is on {fact.other.device}"
+    other = is_on(fact.other.text, fact.other.device)
     if _is_element(fact):
         message = f"{code(first.text)} makes a tensor of the CPU whose elements take up values in place, and {other}"
     elif fact.scalar == "sum":

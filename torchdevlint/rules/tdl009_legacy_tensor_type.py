@@ -57,7 +57,7 @@ from torchdevlint.model import Applicability, Fix, Report, Severity, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.mixed import Cause, cause_of, creation_report
-from torchdevlint.rules.wording import code
+from torchdevlint.rules.wording import code, is_on
 
 SEVERITY = Severity.WARNING
 EXECUTION = "operation"
@@ -95,10 +95,8 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.LEGACY:
         return
     first = fact.creations[0]
-    message = (
-        f"{code(first.text)} names a type of the CPU and moves there, "
-        f"and {code(fact.other.text)} is on {fact.other.device}"
-    )
+    other = is_on(fact.other.text, fact.other.device)
+    message = f"{code(first.text)} names a type of the CPU and moves there, and {other}"
     report = creation_report(
         fact, message, "convert the dtype alone, with `.float()`, `.long()` or `.to(dtype)`", _fix(first)
     )

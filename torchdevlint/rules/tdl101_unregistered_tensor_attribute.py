@@ -77,7 +77,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.model import Applicability, Fix, Report, Severity, Span
 from torchdevlint.rules.edits import added_after, fix, replaced
 from torchdevlint.rules.mixed import Cause, cause_of, creation_report, is_marker
-from torchdevlint.rules.wording import code, edit
+from torchdevlint.rules.wording import code, edit, is_on
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -113,7 +113,7 @@ def repaired(device):
 
 
 def _message(fact: MixedDevices, first: Creation) -> str:
-    other = f"and {code(fact.other.text)} is on {fact.other.device}"
+    other = f"and {is_on(fact.other.text, fact.other.device)}"
     kept = f"`self.{first.attribute}`"
     if is_marker(fact):
         return f"{kept} stays on the CPU when the Module moves, and {code(fact.other.text)} is to say where that is"

@@ -15,6 +15,13 @@ def code(text: str) -> str:
     return f"`{line}`"
 
 
+def is_on(text: str, device: str) -> str:
+    """Where code is, in words: "`x.mean()` is on the device of `x`"; of `x` this would say nothing."""
+    if device == f"the device of `{text}`":
+        return f"{code(text)} may be on another device"
+    return f"{code(text)} is on {device}"
+
+
 def edit(text: str) -> str:
     """Code to be typed as it stands: in backticks and on one line, however long."""
     return f"`{' '.join(text.split())}`"
