@@ -1295,3 +1295,66 @@ def test_an_example_input_of_a_model_of_a_shorter_file(project: Files, given: st
         main()
         """
     assert project({"net.py": net, "main.py": main})["main.py"] == (set() if "to(" in given else {(12, "TDL005")})
+
+
+def test_a_model_of_another_file_that_ends_in_a_layer_gives_a_tensor_where_it_is(project: Files) -> None:
+    """Whatever it was given. What it may bring to the host, or gives in another case, is not known."""
+    layers = """
+        import torch
+        from torch import nn
+
+        class Merged(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.hidden = nn.Linear(2 * n, n)
+                self.out = nn.Linear(n, 1)
+                self.act = nn.ReLU()
+
+            def forward(self, first, second):
+                x = self.act(self.hidden(torch.cat([first, second], dim=1)))
+                return torch.sigmoid(self.out(x))
+
+        class Maybe(Merged):
+            def forward(self, first, second):
+                if first is None:
+                    return second
+                return self.out(first)
+
+        class Brought(Merged):
+            def forward(self, first, second):
+                return self.out(self.hidden(first)).cpu()
+    """
+    model = """
+        from torch import nn
+        from layers import Brought, Maybe, Merged
+
+        class Model(nn.Module):
+            def __init__(self, table):
+                super().__init__()
+                self.table = table
+                self.merged, self.maybe, self.brought = Merged(3), Maybe(3), Brought(3)
+
+            def scores(self, nodes):
+                return self.merged(self.table[nodes], self.table[nodes]).squeeze(1)
+
+            def others(self, nodes):
+                return self.maybe(self.table[nodes], self.table[nodes])
+
+            def copies(self, nodes):
+                return self.brought(self.table[nodes], self.table[nodes])
+    """
+    train = """
+        import torch
+        from torch import nn
+        from model import Model
+
+        def main(table, nodes, device):
+            model = Model(table).to(device)
+            criterion = nn.BCELoss()
+            labels = torch.ones(len(nodes))
+            loss = criterion(model.scores(nodes), labels)
+            kept = torch.ones(len(nodes))
+            return loss, criterion(model.others(nodes), kept), criterion(model.copies(nodes), kept)
+    """
+    found = project({"layers.py": layers, "model.py": model, "train.py": train})
+    assert found == {"layers.py": set(), "model.py": set(), "train.py": {(8, "TDL014")}}

@@ -31,7 +31,7 @@ from torchdevlint.flow.run.getters import is_getter, looked_up
 from torchdevlint.flow.run.instances import given_to
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
-from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, run_as_module
+from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, run_as_module, unseen_result
 from torchdevlint.flow.run.outputs import follows_input, of_forward, takes_lengths
 from torchdevlint.flow.run.prepared import prepare
 from torchdevlint.flow.run.tensor_methods import call_tensor_method, names_dimension, tensor_operands
@@ -344,7 +344,7 @@ def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, argume
     if callee.info.is_module and (method is None or passed_by):
         if method is None:
             compare_with_batch(frame, state, node, operands)
-        return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
+        return unseen_result(callee, operands, node)
     given = spread(method, arguments) if method is not None else None
     found = UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)
     return of_forward(callee, operands) if found == UNKNOWN and method is not None else found

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import Escaped, Met, ModuleCalled, ModuleCompared
 from torchdevlint.flow.kinds import loaders, own_moves
+from torchdevlint.flow.kinds.layer_results import ends_in_layers
 from torchdevlint.flow.kinds.sizes import what_is_filled
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import metrics
@@ -300,6 +301,14 @@ def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -
     if any(_is_there(value, device) for _, value in operands):
         return Tensor(device, None, (), steps, opaque=True)
     return UNKNOWN
+
+
+def unseen_result(module: Obj, operands: Operands, node: ast.AST) -> Value:
+    """What a Module of another file gives whose `forward` is not followed: what its last layer does, if it says so."""
+    device, steps = module.device, given_by(module, module.device, node)
+    if on_cpu(device) or device == TOP or not ends_in_layers(module.info):
+        return opaque_result(operands, device, steps)
+    return Tensor(device, None, (), steps)
 
 
 def _is_there(value: Value, device: Device) -> bool:
