@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import canonical, dotted_path
@@ -67,8 +68,11 @@ def _is_orphan(module: Value, others: OtherFiles | None) -> bool:
 
 
 def holds_parameters(info: ClassInfo, others: OtherFiles | None, holders: frozenset[ClassInfo] = frozenset()) -> bool:
-    """Whether a class makes parameters, or instances of another class that does; `holders` are those that hold it."""
-    if any(each.makes_layers for each in info.mro):
+    """Whether a class makes parameters, or instances of another class that does; `holders` are those that hold it.
+
+    A buffer that it calculates with has to be moved just so.
+    """
+    if any(each.makes_layers for each in info.mro) or any(map(_calculates_with_buffers, info.mro)):
         return True
     called = (info.found(call.func) for call in nodes_in(info.node, ast.Call))
     made = [resolved(each, others) for each in (*called, *_classes_kept(info))]
@@ -78,6 +82,29 @@ def holds_parameters(info: ClassInfo, others: OtherFiles | None, holders: frozen
         return True
     inside = [each.info for each in made if isinstance(each, Cls) and each.info not in holders]
     return any(holds_parameters(each, others, holders | {info}) for each in inside)
+
+
+def _calculates_with_buffers(info: ClassInfo) -> bool:
+    """Whether a method reads a buffer of its class, and brings it nowhere itself."""
+    made = (method for name, method in info.methods.items() if name in ("__init__", "__new__"))
+    buffers = {name for method in made for name in _buffers_made_in(method)}
+    for name, method in info.methods.items() if buffers else ():
+        read = [each for each in nodes_in(method, ast.Attribute) if dotted_path(each) in buffers]
+        owners = [each for each in nodes_in(method, ast.Attribute) if each.value in read]
+        brought = any(each.attr in torch_api.PLACING_METHODS for each in owners)
+        if name != "__init__" and read and not brought:
+            return True
+    return False
+
+
+def _buffers_made_in(method: ast.AST) -> Iterator[str]:
+    """The buffers that a method registers and fills: ``self.register_buffer("table", table)``."""
+    for call in nodes_in(method, ast.Call):
+        if dotted_path(call.func) == "self.register_buffer" and len(call.args) > 1:
+            name, value = call.args[:2]
+            is_empty = isinstance(value, ast.Constant) and value.value is None
+            if isinstance(name, ast.Constant) and isinstance(name.value, str) and not is_empty:
+                yield f"self.{name.value}"
 
 
 def _is_layer(name: str) -> bool:
