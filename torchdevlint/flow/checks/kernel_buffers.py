@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.followed_devices import root_of
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.scope.uses import bindings_in
-from torchdevlint.flow.state.devices import Origin
+from torchdevlint.flow.state.devices import MODEL, Origin
 from torchdevlint.flow.state.machine import FunctionNode
 from torchdevlint.flow.state.tensors import device_if_tensor
 from torchdevlint.flow.state.values import Ref, Tensor, Unknown, Value
@@ -32,12 +32,21 @@ def _note_placed(event: Placed) -> None:
 
 
 def _note_filled(event: Filled) -> None:
-    """``out = torch.zeros(n, dtype=x.dtype, device="cuda"); out[i] = x; return out``: meant to be where `x` is."""
+    """``out = torch.zeros(n, dtype=x.dtype, device="cuda"); out[i] = x; return out``: meant to be where `x` is.
+
+    What `forward` fills with what its layers give and returns is meant to be where the model is.
+    """
     frame, at = event.frame, event.value_node
     place, name = literal_place(frame, event.base), root_of(at)
-    if place is None or name is None or frame.function is None or not _came_in(event.value):
+    if place is None or frame.function is None or not _came_in(event.value):
         return
-    if name not in argument_names(frame.function) or _is_bound_anew(frame.function, name):
+    if frame.context == "forward" and event.value.device == MODEL and frame.tensor_names:
+        first = frame.tensor_names[0]
+        if _is_returned(frame.function, event.node) and not _is_bound_anew(frame.function, first):
+            found = Given(f"{first}.device", "what the model gives is written into it", at)
+            record(frame, event.state, place, cuda_in_words(place), found)
+        return
+    if name is None or name not in argument_names(frame.function) or _is_bound_anew(frame.function, name):
         return
     if is_as_large(frame.function, place, name) and _is_returned(frame.function, event.node):
         found = Given(f"{name}.device", f"`{name}` is written into it", at)
