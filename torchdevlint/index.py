@@ -182,6 +182,9 @@ CHECKS = {
     "mixing": {
         "EVENTS": "Collected Mixed",
     },
+    "models_beside": {
+        "EVENTS": "LayerCalled",
+    },
     "moved_among": {
         "EVENTS": "LayerCalled ModuleCalled",
     },
@@ -227,7 +230,7 @@ CHECKS = {
         "EVENTS": "ForeignCalled LayerCalled Placed Returned",
     },
     "sized_partners": {
-        "EVENTS": "Operated",
+        "EVENTS": "LayerCalled Operated",
     },
     "stayed_beside": {
         "EVENTS": "LayerCalled",

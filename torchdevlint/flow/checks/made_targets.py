@@ -10,7 +10,7 @@ import ast
 from torchdevlint.flow.events import LayerCalled
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
+from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model, is_short_for_a_loss
 from torchdevlint.flow.scope.names import last_name, variable_of
 from torchdevlint.flow.state.devices import DEFAULT, Origin
 from torchdevlint.flow.state.machine import Frame
@@ -29,13 +29,15 @@ _IS_A_STEP = regex(r"losses|log|(?:comp|calc|get|train|step|eval|updat|add|make|
 
 def _note_call(event: LayerCalled) -> None:
     frame, node = event.frame, event.node
-    if not is_named_like_a_loss(event.layer) or _IS_A_STEP.search(last_name(event.layer)):
+    is_short = is_short_for_a_loss(event.layer)
+    if not (is_short or is_named_like_a_loss(event.layer)) or _IS_A_STEP.search(last_name(event.layer)):
         return
     if not frame.machine.words.isdisjoint(_BRINGS_TARGETS):
         return
     given = [(at, value) for at, value in event.operands if at in node.args[:2]]
     if len(given) == 2 and sum(_is_made(value) for _, value in given) == 1:
-        compared = [(at, _as_output(frame, event.state, at, value)) for at, value in given]
+        places = _MOVED if is_short else _PLACED
+        compared = [(at, _as_output(frame, event.state, at, value, places)) for at, value in given]
         combine(frame, event.state, node, f"`{frame.machine.text_of(node.func)}()`", compared, True)
 
 
@@ -43,13 +45,16 @@ def _is_made(value: Value) -> bool:
     return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
 
 
-def _as_output(frame: Frame, state: State, node: ast.expr, value: Value) -> Value:
-    """What something unknown made of a tensor, as the tensor that a loss takes it for; what is known is no output."""
+def _as_output(frame: Frame, state: State, node: ast.expr, value: Value, places: frozenset[Origin]) -> Value:
+    """What something unknown made of a tensor in one of some places, as the tensor that a loss takes it for.
+
+    What is known is no output.
+    """
     if not isinstance(value, Unknown):
         return value if _is_made(value) else UNKNOWN
     if value.given is None:
         return _given_by_model(frame, state, node) or value
-    return given_tensor(value.given, node) if value.given.origin in _PLACED else value
+    return given_tensor(value.given, node) if value.given.origin in places else value
 
 
 def _given_by_model(frame: Frame, state: State, node: ast.expr) -> Value | None:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.events import Mixed, Operated
+from torchdevlint.flow.events import LayerCalled, Mixed, Operated
 from torchdevlint.flow.kinds.sizes import sizes_asked
+from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.knowing_devices import knows_devices
+from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_short_for_a_loss
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.origins import made_of
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin
@@ -27,20 +29,33 @@ _OF_THE_HOST = frozenset({"numpy", "cv2", "PIL", "pandas", "scipy", "skimage", "
 
 
 def _note_operands(event: Operated) -> None:
-    made = [each for each in event.operands if _is_made(each[1])]
-    if not made or len(event.operands) < 2:
+    _look(event.frame, event.state, event.node, event.operation, event.operands)
+
+
+def _note_call(event: LayerCalled) -> None:
+    """``mse(d, torch.ones(d.shape))``: a loss of unknown class compares the two."""
+    frame, node = event.frame, event.node
+    if not (is_named_like_a_loss(event.layer) or is_short_for_a_loss(event.layer)):
         return
-    frame = event.frame
-    for at, value in event.operands:
+    given = [(at, value) for at, value in event.operands if at in node.args]
+    if len(given) == len(node.args) == 2:
+        _look(frame, event.state, node, f"`{frame.machine.text_of(node.func)}()`", given)
+
+
+def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: Operands) -> None:
+    made = [each for each in operands if _is_made(each[1])]
+    if not made or len(operands) < 2:
+        return
+    for at, value in operands:
         name = dotted_path(at)
-        if name is None or not _is_unknown(value) or not _may_be_elsewhere(frame, event.state, name):
+        if name is None or not _is_unknown(value) or not _may_be_elsewhere(frame, state, name):
             continue
         for stayed_at, stayed in made:
             if all(_is_sized_after(site, name) for site in stayed.creations):  # type: ignore[attr-defined]
                 step = Step(f"`{name}` is asked for its shape, so that both go together", at)
                 other = Tensor(Device(Origin.ARGUMENT, name), None, (), (step,))
                 pair = (stayed_at, stayed), (at, other)
-                frame.machine.emit(Mixed(frame, event.state, event.node, event.operation, *pair))  # type: ignore[arg-type]
+                frame.machine.emit(Mixed(frame, state, node, operation, *pair))  # type: ignore[arg-type]
                 return
 
 
@@ -86,4 +101,4 @@ def _is_sized_after(site: Site, name: str) -> bool:
     return any(dotted_path(each.value) == name for each in sizes_asked(site.node.args))
 
 
-EVENTS = {Operated: _note_operands}
+EVENTS = {Operated: _note_operands, LayerCalled: _note_call}

@@ -18,9 +18,9 @@ from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Ref, Step, Tensor, V
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in
 
-_FILLED = frozenset("torch." + name for name in "zeros ones full rand randn eye linspace empty arange randint".split())
+FILLED = frozenset("torch." + name for name in "zeros ones full rand randn eye linspace empty arange randint".split())
 """Factories of values that are not data: lengths and other facts about a batch are made of data, and may stay."""
-_INDICES = _FILLED | {f"torch.{name}" for name in torch_api.DATA_FACTORIES | {"LongTensor", "IntTensor"}}
+_INDICES = FILLED | {f"torch.{name}" for name in torch_api.DATA_FACTORIES | {"LongTensor", "IntTensor"}}
 """What an embedding is given, which has its table where the model is, are indices, of data as well."""
 _GENERATES = regex(r"^(?:sample|generate|infer|inference|predict|translate|decode)(?:_|$)")
 """Methods that are for a model which is trained, and has its place; others may try layers when the model is built."""
@@ -37,11 +37,11 @@ def _note_layer(event: LayerCalled) -> None:
         return
     path = dotted_path(layer) or ""
     embeds = len(operands) == len(node.args) == 1 and _EMBEDDING.search(path) is not None
-    made = [each for each in operands if _is_filled_here(*each, _INDICES if embeds else _FILLED)]
+    keywords = {id(each.value): each.arg for each in node.keywords}
+    factories = _INDICES if embeds else FILLED
+    made = [each for each in operands if is_filled_here(*each, factories, keywords.get(id(each[0])))]
     if not made or not path.startswith("self.") or is_quantity(path):
         return
-    keywords = {id(each.value): each.arg or "" for each in node.keywords}
-    made = [each for each in made if not is_quantity(keywords.get(id(each[0])))]
     name = path.removeprefix("self.")
     place = (_made_at(owner.info, name) or (_given_at(owner.info, name) if embeds else None)) if made else None
     if place is not None:
@@ -57,17 +57,28 @@ def _runs_model(event: LayerCalled) -> bool:
     return frame.context == "forward" or (frame.context == "method" and generates)
 
 
-def _is_filled_here(node: ast.expr, value: Value, factories: frozenset[str]) -> bool:
-    """Whether each thing that it may be is a tensor, and `factories` have made one on the default device."""
+def is_filled_here(
+    node: ast.expr, value: Value, factories: frozenset[str] = FILLED, called: str | None = None, sized: bool = True
+) -> bool:
+    """Whether each thing that it may be is a tensor, and `factories` have made one on the default device.
+
+    What is `called` a quantity, by its own name or that of the parameter that it is for, may stay on the CPU; so may
+    one number over and over, if it may be the lengths of what is given beside it (`sized`).
+    """
     held = [each for _, each in alternatives(value)]
     made = [each for each in held if isinstance(each, Tensor) and each.device == DEFAULT and each.creations]
     return (
         bool(made)
         and all(isinstance(each, Tensor) for each in held)
         and all(each.ndim != 0 and all(site.function in factories for site in each.creations) for each in made)
-        and not any(each.ndim == 1 and site.function == "torch.full" for each in made for site in each.creations)
+        and not (sized and any(each.ndim == 1 and _is_one_number(each) for each in made))
         and not is_quantity(dotted_path(node))
+        and not is_quantity(called)
     )
+
+
+def _is_one_number(value: Tensor) -> bool:
+    return any(site.function == "torch.full" for site in value.creations)
 
 
 def _made_at(info: ClassInfo, name: str) -> ast.expr | None:
