@@ -293,3 +293,20 @@ class Other:
     assert rows(root) == 1
     (root / "main.py").write_text(main.replace(", Other()", ", Other().restore(1)"))
     assert rows(root) == 2
+
+
+@pytest.mark.parametrize(
+    ("start", "count"),
+    [
+        ("process = Process(target=main, args=(sys.argv[1],))\nprocess.start()\nprocess.join()\n", 0),
+        ("mp.spawn(main, nprocs=2)\n", 0),
+        ("wandb.agent(sys.argv[1], function=main)\n", 0),
+        ("process = Process(target=main, args=(sys.argv[1],))\n", 2),
+    ],
+)
+def test_a_program_that_starts_others(tmp_path: Path, start: str, count: int) -> None:
+    """There is no main guard: it is a program since it starts processes, or the agent of a sweep."""
+    main = MAIN.partition("if __name__")[0].replace("    net.restore(path)\n", "")
+    imports = "import wandb\nimport torch.multiprocessing as mp\nfrom multiprocessing import Process\n"
+    root = application(tmp_path, helper=ASKING, net=NET, main=f"{imports}{main}{start}")
+    assert rows(root) == count

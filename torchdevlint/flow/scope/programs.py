@@ -34,9 +34,9 @@ _NAMED = regex(_TYPES, re.IGNORECASE)
 _MENTIONED = regex(rf"{_TYPES}|device|\.to\((?![^()]*(?:{_CONVERSION}))", re.IGNORECASE)
 _COMMENT = regex(r"""('{3}.*?'{3}|"{3}.*?"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")|#[^\n]*""", re.DOTALL)
 """A text, which may hold what begins a comment, or a comment."""
-_FOR_PEOPLE = frozenset({"print", "input", "display", "show", "savefig", "parse_args"})
+_FOR_PEOPLE = frozenset({"print", "input", "display", "show", "savefig", "parse_args", "spawn", "agent"})
 """What programs call, and modules that are imported do not."""
-_TRAINING = frozenset({"backward", "step", "zero_grad", "load_state_dict", "fit", "train", "eval"})
+_TRAINING = frozenset({"backward", "step", "zero_grad", "load_state_dict", "fit", "train", "eval", "start"})
 """Methods that a program calls of what it has made."""
 _OF_PEOPLE = frozenset({"parse_args", "backward", "zero_grad"})
 """What nobody calls to try something."""
