@@ -510,3 +510,45 @@ if __name__ == "__main__":
 def test_a_path_that_is_made_as_one_before(tmp_path: Path, read: str, is_found: bool) -> None:
     root = application(tmp_path, helper=ASKING, main=BEST_OF_ALL.replace("READ", read))
     assert ("main.py:TDL201" in found(root)) is is_found
+
+
+HOOKS = """import torch
+import pytorch_lightning as pl
+from helper import place
+from torch import nn
+
+class Net(pl.LightningModule):
+    def __init__(self, folder):
+        super().__init__()
+        self.folder, self.best = folder, 0.0
+        self.inner = nn.Linear(3, 3)
+
+    def validation_epoch_end(self, outputs):
+        if outputs[0] > self.best:
+            self.best = outputs[0]
+            torch.save(self.inner.state_dict(), self.folder + "/best.pth")
+
+    def on_train_end(self):
+        self.inner.load_state_dict(torch.load(self.folder + "/best.pth"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("on_train_end", "training_epoch_end", False),
+        ("on_train_end", "on_fit_start", True),
+        ("on_train_end", "on_test_start", True),
+        ("on_train_end", "back_to_the_best", True),
+        ("validation_epoch_end", "keep", True),
+        ('torch.load(self.folder + "/best.pth")', 'torch.load(self.folder + "/first.pth")', True),
+        ("pl.LightningModule", "nn.Module", True),
+    ],
+)
+def test_a_hook_reads_what_another_one_has_saved(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """The class is picked by a name in a configuration, so that no program is seen to build it."""
+    main = "import sys\nfrom hydra.utils import instantiate\nprint(instantiate({'_target_': sys.argv[1]}))\n"
+    root = application(tmp_path, helper=ASKING, net=HOOKS.replace(old, new), main=main)
+    (root / "model.yaml").write_text("_target_: net.Net\nfolder: models\n")
+    assert ("net.py:TDL201" in found(root)) is is_found

@@ -28,7 +28,7 @@ from torchdevlint.flow.programs.composed import is_transform_alone
 from torchdevlint.flow.programs.dead_lines import DeadLines
 from torchdevlint.flow.programs.differentiated import is_only_differentiated
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
-from torchdevlint.flow.programs.given_paths import is_written_by_this_run, ways_of_writing
+from torchdevlint.flow.programs.given_paths import is_written_by_hooks, is_written_by_this_run, ways_of_writing
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.left_over import is_left_over
@@ -139,6 +139,8 @@ class Home:
             return self._application.is_of_several or self._stands_alone
         load, _, _, files = self._leading_to(fact.at)
         own = self._leading_to.own
+        if self._project is not None and is_written_by_hooks(own, self._project, load):
+            return True
         if self._application.is_one and self._application.knows_no_device:
             return not is_written_by_what_knows_devices(load, own, self._project)
         return self._application.is_among_others and is_read_apart(fact, load, own, files, self._project)

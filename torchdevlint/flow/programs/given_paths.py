@@ -23,6 +23,13 @@ from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, is_below, nodes_in
 
+_HOOKED = frozenset({"LightningModule", "Callback"})
+_LATE = frozenset(
+    "training_epoch_end validation_epoch_end on_train_epoch_end on_validation_epoch_end on_validation_end on_train_end "
+    "on_fit_end".split()
+)
+"""What Lightning calls of a Module, or of a callback, when an epoch or the training ends."""
+_WHILE_FITTING = _LATE - {"on_fit_end"} | {"training_step", "validation_step"}
 _SAVING = regex(r"(?i)early_?stop|check_?point|saver")
 
 
@@ -68,6 +75,22 @@ def _is_left_by_another_round(own: ModuleFile, load: ast.Call, saving: Ways) -> 
 def _made_as(scope: ast.AST, path: ast.expr) -> str:
     """The text of a path, or of the call that is all that its name is bound to."""
     return ast.dump(_giving(scope, path) or path)
+
+
+def is_written_by_hooks(own: ModuleFile | None, project: Project, load: ast.expr | None) -> bool:
+    """Whether what Lightning calls at the end of a training, or of an epoch, reads the file that it saves on the way.
+
+    ``validation_epoch_end`` keeps the best weights, ``on_train_end`` goes back to them.
+    """
+    if own is None or not isinstance(load, ast.Call):
+        return False
+    method, owner = _method_around(own.tree, load)
+    if method is None or owner is None or method.name not in _LATE:
+        return False
+    hooks = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name in _WHILE_FITTING)
+    calls = (call for each in hooks if each is not method for call in nodes_in(each, ast.Call))
+    writes = partial(writes_what_is_read, own.path, own.tree, load, Scope(own, project, method, owner))
+    return not _HOOKED.isdisjoint(map(last_name, owner.bases)) and any(map(writes, calls))
 
 
 def ways_of_writing(own: ModuleFile, project: Project, load: ast.Call) -> Ways:
