@@ -21,9 +21,9 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.overwritten_items import stores_replaced, stores_that_replace_all
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import DEFAULT, LOADER
-from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, unpacked
+from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, settle, unpacked
 from torchdevlint.flow.state.machine import Frame, FunctionNode
-from torchdevlint.flow.state.point import State, depth_of
+from torchdevlint.flow.state.point import State, depth_of, under_each
 from torchdevlint.flow.state.records import with_field
 from torchdevlint.flow.state.tensors import given_tensor, same_root
 from torchdevlint.flow.state.values import (
@@ -208,9 +208,11 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
         if isinstance(position, Const):
             state.bind(root, Map(tuple({**dict(base.items), position.value: value}.items()), base.element))
         else:
-            items = tuple((key, blurred(join(each, value))) for key, each in base.items)
-            first = base.closed and not base.items and not isinstance(value, Choice)
-            state.bind(root, Map(items, value if first else blurred(join(base.element, value))))
+            state.bind(root, _with_any_item(base, value))
+        return
+    if isinstance(base, Choice) and root is not None and not isinstance(position, Const):
+        _forget_item(state, root, dotted_path(target))
+        state.bind(root, under_each(state, base, lambda each: _with_any_item(each, settle(value, state.conditions))))
         return
     if isinstance(base, Seq) and root is not None and target in _replacing(frame):
         state.bind(root, Seq(None, value, (value,)))
@@ -225,6 +227,15 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     if path is not None and not isinstance(base, Tensor):
         forget_paths(state, path)
         state.bind(path, value)
+
+
+def _with_any_item(base: Value, value: Value) -> Value:
+    """A dict after something was put into it under a key that is not known; anything else as it was."""
+    if not isinstance(base, Map):
+        return base
+    items = tuple((key, blurred(join(each, value))) for key, each in base.items)
+    first = base.closed and not base.items and not isinstance(value, Choice)
+    return Map(items, value if first else blurred(join(base.element, value)))
 
 
 def _forget_item(state: State, root: str, item: str | None) -> None:
