@@ -30,6 +30,7 @@ LARGEST = 2_000_000
 _OF_TENSORS = regex(
     r"\btorch\b|Tensor\b|device|cuda|\.cpu\(|numpy\(|\.to\(|\bnn\.|\bF\.|\.new_|_like\(|\.type_as\("
     r"|return [\w.]*\b[A-Z]\w*\(|\.(?:un)?squeeze\(|\.(?:reshape|view|permute|detach|clone|float|long)\("
+    r"|\.(?:backward|zero_grad)\(|\.(?:eval|train)\(\)|\b(?:model|criterion)\("
 )
 _OF_DEVICES = regex(r"device|cuda|\.cpu\(|\.to\(")
 _WORD = regex(r"\w+")
