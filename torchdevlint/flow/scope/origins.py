@@ -74,7 +74,7 @@ def _handed_on(value: ast.expr) -> Iterator[str]:
 
 def _handed_by_call(call: ast.Call) -> list[ast.expr]:
     """What a call gives back as a tensor where its own are: the object of a method, the arguments of torch."""
-    name = public_path(call.func) or dotted_path(call.func) or ""
+    name = public_path(call.func)
     if name.startswith("torch.") or name in _OF_ITEMS:
         return call.args
     if isinstance(call.func, ast.Attribute) and call.func.attr not in _MOVES:
