@@ -108,3 +108,50 @@ def test_cells_of_a_notebook_that_were_saved_as_a_module(
     tmp_path: Path, files: dict[str, str], expected: list[str]
 ) -> None:
     assert found(application(tmp_path, **files)) == expected
+
+
+BEGUN = """import torch
+from torch import nn
+
+class Pole(nn.Module):
+    # the callbacks
+    def build(self):
+
+    def act(self, x):
+
+    # the loss
+    def loss(self, x):
+        return torch.ones(3) - x
+"""
+LEFT = "import torch\n\nclass Split:\n    size = torch.ones(3)\n\n    def"
+
+
+@pytest.mark.parametrize(
+    ("pole", "main", "is_found"),
+    [
+        pytest.param(BEGUN, "", False, id="without bodies"),
+        pytest.param(LEFT, "", False, id="without a name"),
+        pytest.param(BEGUN, "from pole import Pole\n", True, id="imported"),
+        pytest.param(f"{BEGUN}\nprint(Pole())\n", "", True, id="a program"),
+        pytest.param(f"{BEGUN}\ndef half(x:\n    return x\n", "", True, id="another error"),
+        pytest.param(
+            BEGUN.replace("self):\n", "self):\n        pass\n").replace("(self, x):", "(self, x)"),
+            "",
+            True,
+            id="no colon",
+        ),
+    ],
+)
+def test_what_was_begun_and_left(tmp_path: Path, pole: str, main: str, is_found: bool) -> None:
+    """Its definitions have no bodies yet, and nobody imports it."""
+    root = application(tmp_path, pole=pole, main=main)
+    (root / "README.md").write_text("# Poles\n")
+    assert ("pole.py:TDL901" in found(root)) is is_found
+    assert "pole.py:TDL901" in found(root, "TDL901")
+
+
+def test_what_was_begun_in_a_library(tmp_path: Path) -> None:
+    root = application(tmp_path, pole=BEGUN, main="")
+    (root / "README.md").write_text("# Poles\n")
+    (root / "pyproject.toml").write_text('[project]\nname = "pole"\nclassifiers = []\n')
+    assert "pole.py:TDL901" in found(root)

@@ -5,12 +5,13 @@ They have no word of torch, or were left by a tool, and nothing imports them; or
 
 from __future__ import annotations
 
+import ast
 import os
 
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_of
 from torchdevlint.project.modules import HELD
-from torchdevlint.project.packaging import is_shown
+from torchdevlint.project.packaging import has_users, is_shown
 from torchdevlint.project.put_aside import is_put_aside
 from torchdevlint.project.releases import torch_of
 from torchdevlint.project.tree import from_root, importers, saying
@@ -22,6 +23,21 @@ from torchdevlint.source.text import UndecodableError, decode
 
 _LEFT_BY_TOOLS = ("tempCodeRunnerFile.py",)
 """What "Code Runner" of an editor leaves of a selection that it ran."""
+_WITHOUT_BODY = regex(
+    rb"(?m)^([ \t]*)(?:async[ \t]+)?(?:def|class)\b[^\n#]*:"
+    rb"(?=[ \t]*(?:#[^\n]*)?\n(?:[ \t]*(?:#[^\n]*)?\n)*(?!\1[ \t])[ \t]*(?:\S|\Z))"
+)
+"""A definition in one line, with nothing below it that is further in."""
+_WITHOUT_NAME = regex(rb"(?m)^[ \t]*(?:def|class)[ \t]*$")
+_DECLARING = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Assign,
+    ast.AnnAssign,
+)
 _EXPORTED = b"# Commented out IPython magic to ensure Python compatibility."
 _MAGIC = regex(rb"(?m)^[ \t]*[!%]")
 _ASYNC = regex(rb"\basync(?=\s*=[^=])")
@@ -34,7 +50,7 @@ def is_aside(filename: str, data: bytes) -> bool:
     """Whether a file that cannot be parsed hurts no use of torch: nothing of its project imports it.
 
     So it is with what was put aside, whatever it holds, and with the cells of a notebook that were saved as a module:
-    who runs them pastes them into one.
+    who runs them pastes them into one. So it is with what was begun and left in an application.
     """
     path = os.path.abspath(filename)
     if os.path.basename(path) in _LEFT_BY_TOOLS:
@@ -43,12 +59,14 @@ def is_aside(filename: str, data: bytes) -> bool:
         return True
     if path.endswith(".py") and os.path.isfile(path) and _is_of_cells(data) and importers(path) == ():
         return True
-    if b"torch" in data or not path.endswith(".py") or not os.path.isfile(path):
+    if not path.endswith(".py") or not os.path.isfile(path) or (b"torch" in data and not _is_begun(data)):
         return False
     if len(saying(path, ()) or ()) < _FEWEST_OTHERS or importers(path) != ():
         return False
     project = around(filename, HELD.library)
-    return project is not None and _is_there_as_a_whole(project)
+    if project is None or not _is_there_as_a_whole(project):
+        return False
+    return b"torch" not in data or not has_users(project)
 
 
 def _is_of_cells(data: bytes) -> bool:
@@ -63,6 +81,22 @@ def _is_of_cells(data: bytes) -> bool:
     except (UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
+
+
+def _is_begun(data: bytes) -> bool:
+    """Whether a file would be read if its definitions had bodies, and it runs nothing: it was begun and left."""
+    filled = _WITHOUT_NAME.sub(b"", _WITHOUT_BODY.sub(rb"\g<0> pass", data + b"\n"))
+    if filled == data + b"\n":
+        return False
+    try:
+        tree = module_of(filled)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return all(isinstance(each, _DECLARING) or _is_text(each) for each in tree.body)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def is_read_when_imported(filename: str, data: bytes) -> bool:
