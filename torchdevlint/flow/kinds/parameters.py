@@ -35,6 +35,7 @@ from torchdevlint.flow.scope.names import (
     mentions_device,
     positional_names,
 )
+from torchdevlint.flow.scope.none_tests import is_made_for_none
 from torchdevlint.flow.scope.uses import Uses, bindings_in, uses_in
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
@@ -283,7 +284,7 @@ def _place(frame: Frame, name: str) -> Device:
     function, kind = frame.function, frame.entry.kind
     if function is None:
         return Device(Origin.ARGUMENT, name)
-    if frame.machine.observed.get((function, name)):
+    if frame.machine.observed.get((function, name)) or _is_left_out(frame, function, name):
         return TOP
     if function in frame.machine.pipeline:
         return CPU
@@ -298,6 +299,11 @@ def _place(frame: Frame, name: str) -> Device:
         return TOP
     is_test = _is_test_case(frame.entry.owner) or _is_run_by_pytest(frame, function)
     return TOP if is_test else Device(Origin.ARGUMENT, name)
+
+
+def _is_left_out(frame: Frame, function: FunctionNode, name: str) -> bool:
+    """Whether the file calls a function, each time without a parameter for which it makes something itself then."""
+    return not frame.machine.arrivals.given.get((function, name), True) and is_made_for_none(function, name)
 
 
 def _is_told_elsewhere(frame: Frame, function: FunctionNode, name: str) -> bool:

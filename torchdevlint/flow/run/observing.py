@@ -12,7 +12,20 @@ from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.others import Imported
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_created, tensors_in
-from torchdevlint.flow.state.values import Cls, Const, Func, Loaded, Number, Obj, Ref, Tensor, Text, Unknown, Value
+from torchdevlint.flow.state.values import (
+    NONE,
+    Cls,
+    Const,
+    Func,
+    Loaded,
+    Number,
+    Obj,
+    Ref,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+)
 from torchdevlint.source.nodes import nodes_in
 
 _NO_TENSORS = frozenset({Cls, Const, Func, Imported, Number, Obj, Ref, Text})
@@ -27,7 +40,12 @@ def observe(activation: Frame, state: State) -> None:
     """
     function, observed = activation.function, activation.machine.observed
     caller = activation.called_at[1].function if activation.called_at is not None else None
-    if function is None or activation.entry.kind == "module":
+    if function is None:
+        return
+    arrived = activation.machine.arrivals.given
+    for name, value in state.env.items():
+        arrived[function, name] = arrived.get((function, name), False) or value != NONE
+    if activation.entry.kind == "module":
         return
     for name, value in state.env.items():
         if type(value) in _NO_TENSORS:
