@@ -58,7 +58,7 @@ def _note_end(event: FunctionEnded) -> None:
             forgotten = arm.value
         elif kinds == "containers":
             forgotten = _unmoved_part(arm.value, subject)
-        seen = seen or kinds == "" or (kinds == "tensors" and forgotten is None)
+        seen = seen or kinds == "" or (kinds == "tensors" and forgotten is None and not arm.flag)
         if forgotten is not None:
             _record(frame, event.state, function, forgotten, moves[0])
             return
