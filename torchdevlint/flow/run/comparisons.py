@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torchdevlint.flow.events import Compared
+from torchdevlint.flow.kinds.releases import outcome_by_release
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.told import told_by_other
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
@@ -24,6 +25,7 @@ from torchdevlint.flow.state.values import (
     Const,
     Dev,
     Guard,
+    Ref,
     Seq,
     Tensor,
     Unknown,
@@ -37,6 +39,8 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     rights = [frame.evaluate(each, state) for each in node.comparators]
     if len(rights) > 1:
         return UNKNOWN
+    if isinstance(left, (Ref, Unknown)) and (outcome := outcome_by_release(node)) is not None:
+        return Const(outcome)
     symbol, right = node.ops[0], rights[0]
     frame.machine.emit(Compared(frame, state, node, left, right))
     ordinal = None if type(left) is Const else _ordinal_test(node, left, right)
