@@ -217,3 +217,56 @@ def test_an_option_of_forward_that_no_call_gives(tmp_path: Path) -> None:
 def test_an_option_of_forward_that_some_call_may_give(tmp_path: Path, before: str, after: str) -> None:
     root = application(tmp_path, helper=ASKING, losses=LOSSES, main=FITTING.replace(before, after))
     assert found(root) == ["losses.py:TDL003"]
+
+
+TRAINER = """import torch
+from torch import nn
+
+class Trainer:
+    def __init__(self, args, net):
+        self.args = args
+        self.net = net
+        if self.args.mode == "look":
+            self.net.load_state_dict(torch.load(args.path))
+
+    def fit(self):
+        torch.save(self.net.state_dict(), self.args.path)
+"""
+STARTED = """import argparse
+from helper import place
+from torch import nn
+from trainer import Trainer
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mode", default="fit")
+    parser.add_argument("--path")
+    args = parser.parse_args()
+    net = nn.Linear(3, 3).to(place())
+    if args.mode == "fit":
+        Trainer(args, net).fit()
+    elif args.mode == "help":
+        print("fit or help")
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ('self.args.mode == "look"', 'args.mode == "look"', False),
+        ('self.args.mode == "look"', 'self.args.mode != "fit"', False),
+        ('self.args.mode == "look"', 'self.args.mode == "fit"', True),
+        ('self.args.mode == "look"', 'self.args.path == "look"', True),
+        ('if args.mode == "fit":', 'if args.mode != "help":', True),
+        ('if args.mode == "fit":', 'if args.mode == "fit" or args.path:', True),
+        ('    if args.mode == "fit":\n', '    args.mode = "look"\n    if args.mode == "fit":\n', True),
+        ('        print("fit or help")', "        Trainer(args, net)", False),
+        ('    elif args.mode == "help":\n        print("fit or help")', "    Trainer(args, net)", True),
+    ],
+)
+def test_an_option_that_callers_have_asked_before(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """The object is built in an arm of the mode alone that its constructor asks for."""
+    texts = {"trainer": TRAINER.replace(old, new), "main": STARTED.replace(old, new)}
+    root = application(tmp_path, helper=ASKING, **texts)
+    assert ("trainer.py:TDL201" in found(root)) is is_found

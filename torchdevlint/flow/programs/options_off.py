@@ -14,7 +14,7 @@ from torchdevlint.flow.programs.places import holds
 from torchdevlint.flow.programs.project_calls import CalledPlace, ProjectCalls, around, called_by
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, argument_of
-from torchdevlint.flow.scope.names import argument_names, given_by_default, has_stars, last_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, given_by_default, has_stars, last_name
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -99,15 +99,44 @@ class OptionsOff:
             return frozenset({-value}) if isinstance(value, (int, float)) else None
         if isinstance(node, ast.Name) and node.id in argument_names(function):
             return self._given(node.id, place, hops) if hops and not _is_bound_in(function, node.id) else None
-        if owner is not None and isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            return self._kept(node.attr, place, hops) if hops and node.value.id == "self" else None
-        return None
+        if not isinstance(node, ast.Attribute) or not hops:
+            return None
+        if owner is not None and isinstance(node.value, ast.Name) and node.value.id == "self":
+            return self._kept(node.attr, place, hops)
+        return self._asked_by_callers(node.value, node.attr, place)
+
+    def _asked_by_callers(self, holder: ast.expr, option: str, place: CalledPlace) -> _Values | None:
+        """What an option of an argument is where each call is made below a test of it: ``if args.mode == "train":``.
+
+        The argument may be kept by ``__init__``.
+        """
+        file, function, owner = place
+        path = dotted_path(holder) or ""
+        if owner is not None and path.startswith("self."):
+            init = _init_of(owner)
+            values = [] if init is None else values_by_path(init).get(path, [])
+            if init is None or len(values) != 1:
+                return None
+            function, path = init, dotted_path(values[0]) or ""
+        called, files = called_by(function, owner), self._calls.files_saying(option)
+        is_given = path in argument_names(function) and not _is_bound_in(function, path)
+        if called is None or files is None or not is_given or any(_sets(each.tree, option) for each in files):
+            return None
+        sites = self._calls.of(file.path, called) or ()
+        given = [
+            (site, call, argument_of(call, function, path, is_bound=_is_bound(function, owner))) for site, call in sites
+        ]
+        found = {
+            _asked_before_call(site, call, f"{dotted_path(each) if each else ''}.{option}")
+            for site, call, each in given
+        }
+        return None if None in found or not found else frozenset(found)
 
     def _kept(self, name: str, place: CalledPlace, hops: int) -> _Values | None:
         """What an attribute holds that only ``__init__`` sets, once, and nothing else in the project sets or says."""
         file, _, owner = place
-        init = next((each for each in getattr(owner, "body", ()) if getattr(each, "name", "") == "__init__"), None)
-        if not isinstance(init, _FUNCTIONS):
+        init = None if owner is None else _init_of(owner)
+        if init is None:
             return None
         values = values_by_path(init).get(f"self.{name}", [])
         files = self._calls.files_saying(name)
@@ -186,6 +215,22 @@ class OptionsOff:
 
     def _said(self, given: ast.expr | None, there: CalledPlace | None, hops: int) -> _Values | None:
         return None if given is None or there is None else self._values(given, there, hops)
+
+
+def _init_of(owner: ast.ClassDef) -> Function | None:
+    found = next((each for each in owner.body if getattr(each, "name", "") == "__init__"), None)
+    return found if isinstance(found, _FUNCTIONS) else None
+
+
+def _asked_before_call(file: ModuleFile, call: ast.Call, path: str) -> str | None:
+    """The text that what goes by a path is known to be equal to where a call is made; None where nothing asks it."""
+    bodies = [file.tree.body, *(function.body for _, function, _ in around(file, call.lineno))]
+    for test, outcome in (asked for body in bodies for asked in asked_before(body, call.lineno)):
+        is_equal = outcome and isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and len(test.ops) == 1
+        if is_equal and isinstance(test, ast.Compare) and dotted_path(test.left) == path:
+            right = test.comparators[0]
+            return right.value if isinstance(right, ast.Constant) and isinstance(right.value, str) else None
+    return None
 
 
 def _hands_keywords_on(call: ast.Call, function: Function) -> bool:
