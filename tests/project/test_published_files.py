@@ -107,7 +107,15 @@ def test_a_result_depends_on_whether_the_project_is_installed(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "name",
-    ["rgb_imagenet.pt", "mobilenet_v2.pth", "resnet34-pre.pth", "vgg16.pth", "wav2vec_large.pt", "libri960_big.pt"],
+    [
+        "rgb_imagenet.pt",
+        "mobilenet_v2.pth",
+        "resnet34-pre.pth",
+        "vgg16.pth",
+        "wav2vec_large.pt",
+        "WavLM-Base+.pt",
+        "libri960_big.pt",
+    ],
 )
 def test_names_of_published_models(tmp_path: Path, name: str) -> None:
     train = TRAIN.replace("# weights:", "#").replace("wide50.pth", name)

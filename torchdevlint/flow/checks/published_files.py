@@ -27,7 +27,7 @@ from torchdevlint.source.nodes import nodes_in
 _HASH = regex(r"-[0-9a-f]{8,}(?=\.\w+$)")
 _OF_PUBLICATIONS = regex(
     r"imagenet|kinetics|[-_]coco[-_.]|libri(?:speech)?[-_]?\d{3}|pre-?trained|[-_]pre\."
-    r"|^(?:data2vec|hubert|wav2vec|wavlm|whisper)[\w.]*[-_](?:tiny|base|small|medium|large)[-_.]"
+    r"|^(?:data2vec|hubert|wav2vec|wavlm|whisper)[\w.]*[-_](?:tiny|base|small|medium|large)[-_.+]"
     r"|^(?:resnet|resnext|densenet|vgg|googlenet|inception|squeezenet|mobilenet|mnasnet|shufflenet|efficientnet|regnet)"
     r"[-_]?(?:v|b|x)?\d[^/]*\.(?:pth|pt|pkl|bin)$",
     re.IGNORECASE,
