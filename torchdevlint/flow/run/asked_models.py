@@ -1,7 +1,7 @@
 """Models that come from elsewhere, and are asked where they are to bring something there.
 
-``device = next(model.parameters()).device`` and ``x.to(device)`` say what ``model.to(device)`` would: what the model is
-given has to be there.
+``device = next(model.parameters()).device`` and ``x.to(device)``, or ``x.to(model.device)``, say what
+``model.to(device)`` would: what the model is given has to be there.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import ast
 from torchdevlint.flow.run.built_attributes import keep_moved
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path, places_in
+from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Step, Unknown
-from torchdevlint.source.nodes import assignments_in, inside, nodes_in
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _GIVE_PARAMETERS = frozenset({"parameters", "buffers", "named_parameters", "named_buffers"})
 
@@ -28,7 +29,7 @@ def note_asked(frame: Frame, state: State, node: ast.Attribute, device: Device) 
         return
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
-    model = _model_in(node.value)
+    model = _model_in(frame, node.value)
     path = None if model is None else dotted_path(model)
     owner = frame.owner if frame.owner is not None and not frame.owner.is_module else None
     if model is None or path is None or not _is_told(function, owner, node):
@@ -43,8 +44,11 @@ def note_asked(frame: Frame, state: State, node: ast.Attribute, device: Device) 
         keep_moved(frame, state, model, placed)
 
 
-def _model_in(node: ast.expr) -> ast.expr | None:
-    """`model` in ``next(model.parameters())`` and ``list(model.parameters())[0]``."""
+def _model_in(frame: Frame, node: ast.expr) -> ast.expr | None:
+    """`model` in ``next(model.parameters())``, and in ``model.device`` where the function calls it."""
+    if isinstance(node, ast.Name):
+        uses = uses_in(frame.function).get(node.id) if frame.function is not None else None
+        return node if uses is not None and (uses.called or uses.is_module) else None
     calls = (each for each in inside(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute))
     models = [each.func.value for each in calls if each.func.attr in _GIVE_PARAMETERS]  # type: ignore[attr-defined]
     return models[0] if len(models) == 1 else None
@@ -52,6 +56,8 @@ def _model_in(node: ast.expr) -> ast.expr | None:
 
 def _is_anywhere(state: State, path: str) -> bool:
     held = state.env.get(path)
+    if type(held) is Unknown:
+        return held.given is None or held.given.origin is Origin.ARGUMENT
     return isinstance(held, Library) and not held.name and held.device is None and held.placed is None
 
 
@@ -96,5 +102,12 @@ def _is_told(function: ast.FunctionDef | ast.AsyncFunctionDef, owner: ClassInfo 
     target = targets_by_value(function).get(asked)
     path = None if target is None else dotted_path(target)
     scope = owner.node if owner is not None and path is not None and path.startswith("self.") else function
-    given = (place for call in nodes_in(scope, ast.Call) for place in places_in(call))
-    return any(each is asked or (path is not None and dotted_path(each) == path) for each in given)
+    places, paths = _told_in(scope)
+    return asked in places or (path is not None and path in paths)
+
+
+@once_a_node
+def _told_in(scope: ast.AST) -> tuple[frozenset[ast.expr], frozenset[str]]:
+    """Where calls make or move something, as expressions, and as names."""
+    places = [place for call in nodes_in(scope, ast.Call) for place in places_in(call)]
+    return frozenset(places), frozenset(path for each in places if (path := dotted_path(each)) is not None)

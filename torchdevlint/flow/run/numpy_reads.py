@@ -25,7 +25,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Step, Tensor, Unknown
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, nodes_in
 
 _ANSWERS = regex(r"predict|infer|detect|recogni[sz]e|transcribe")
 """Methods of models that bring to the host what they give, as often as not."""
@@ -179,7 +179,7 @@ def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Cal
 def is_made_by_call(frame: Frame, state: State, detached: ast.expr) -> bool:
     """Whether what is detached is what calls in this function gave, for nothing that was made on the CPU.
 
-    Of a Module that is read there, other code tells where it is.
+    Of a Module that is read there, other code tells where it is; and what a loop goes through may be data.
     """
     function = frame.function
     assert function is not None
@@ -187,6 +187,8 @@ def is_made_by_call(frame: Frame, state: State, detached: ast.expr) -> bool:
     if _is_given_of_cpu(frame, state, detached) or any(is_module(frame.evaluate(each, state)) for each in read):
         return False
     names = dict.fromkeys(each.id for each in read)
+    if any(each.id in names for loop in nodes_in(function, ast.For) for each in nodes_in(loop.target, ast.Name)):
+        return False
     made = [value for name in names for value in values_by_path(function).get(name, ())]
     made += [value for name in names for _, value in unpacked_to(function, name)]
     return bool(made) and all(isinstance(each, ast.Call) and not _is_given_of_cpu(frame, state, each) for each in made)
