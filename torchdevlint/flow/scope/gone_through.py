@@ -12,7 +12,12 @@ GO_THROUGH = frozenset("enumerate tqdm track islice iter cycle".split())
 
 
 def gone_through(scope: ast.AST, node: ast.expr) -> ast.expr:
-    """The call that the name of what is looped over is bound to, if it is bound to this alone; else the very node."""
+    """The call above that the name of what is looped over is bound to, if to this alone; else the very node.
+
+    What the call goes through itself (``loader = tqdm(loader)``) is what had the name before.
+    """
     values = values_by_path(scope).get(node.id, ()) if isinstance(node, ast.Name) else ()
     made = values[0] if len(values) == 1 else None
-    return made if isinstance(made, ast.Call) and last_name(made.func) in GO_THROUGH | {"zip"} else node
+    if not isinstance(made, ast.Call) or last_name(made.func) not in GO_THROUGH | {"zip"}:
+        return node
+    return made if made.lineno < node.lineno else node
