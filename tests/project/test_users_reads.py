@@ -79,3 +79,34 @@ def test_a_library_has_users_on_accelerators(tmp_path: Path, text: str, rows: se
 def test_an_application_sees_all_that_call(tmp_path: Path) -> None:
     main = "import torch\nfrom metric import spread\n\nprint(spread(torch.ones(3), 2))\n"
     assert not found(application(tmp_path, main=main, metric=METRIC), "TDL006")
+
+
+FLATTEN = """\
+import torch
+
+def {0}(sequence):
+    flat = [p.contiguous().view(-1) for p in sequence]
+    return torch.cat(flat) if len(flat) > 0 else torch.tensor([])
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "expected"),
+    [
+        ("_flatten", "def _flatten(x):\n    return x\n\nprint(_flatten(1))\n", set()),  # another one of that name
+        ("_flatten", "from metrics.flat import _flatten\n\ndef flat(model):\n    return _flatten(model)\n", {5}),
+        ("flatten", "", {5}),
+    ],
+    ids=["private and unread", "private and read", "public"],
+)
+def test_what_is_private_in_a_library_and_read_by_nothing(
+    tmp_path: Path, name: str, other: str, expected: set[int]
+) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "metrics"\nversion = "1"\n')
+    package = tmp_path / "metrics"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "flat.py").write_text(FLATTEN.format(name))
+    (package / "other.py").write_text(other)
+    tree.forget()
+    assert {each.span.row for each in run(tmp_path).diagnostics} == expected

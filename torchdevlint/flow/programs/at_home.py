@@ -304,8 +304,10 @@ class Home:
         )
 
     def _is_dead(self, line: int) -> bool:
-        """Whether a line is in what no program of a project without other users comes to."""
-        return self._application.has_no_users and self._dead_lines.hold(line, is_seen=self._is_seen)
+        """Whether a line is in what no program of a project without other users comes to, or private and unread."""
+        if not self._application.has_no_users:
+            return self._dead_lines.are_private(line)
+        return self._dead_lines.hold(line, is_seen=self._is_seen)
 
     @cached_property
     def _dead_lines(self) -> DeadLines:

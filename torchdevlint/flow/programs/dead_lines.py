@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from functools import cached_property
 
 from torchdevlint.flow.programs.application import Application
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.options_off import OptionsOff
+from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.programs.unreached import Unreached
+from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
+
+_PRIVATE = regex(r"_(?!\w*__$)")
 
 
 class DeadLines:
@@ -39,6 +44,14 @@ class DeadLines:
         if not self._application.is_of_several or not is_program:
             return False
         return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
+
+    def are_private(self, line: int) -> bool:
+        """Whether a line is in a private function of the top level that nothing reads, be it one of a library."""
+        around = None if self._own is None else first_holding(self._own.tree.body, line)
+        if not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)) or not _PRIVATE.match(around.name):
+            return False
+        leading = [each.names for each in self._callers.ways_to(frozenset({around.name}))]
+        return leading == [{around.name}] and self._unreached is not None and self._unreached.holds(line)
 
     def _is_off(self, line: int) -> bool:
         return self._options_off is not None and self._options_off.hold(line)
