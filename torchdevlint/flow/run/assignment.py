@@ -16,8 +16,8 @@ from torchdevlint.flow.run.built_attributes import keep_wrapped
 from torchdevlint.flow.run.built_of_own import refills
 from torchdevlint.flow.run.objects import keep, registered, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
-from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.assigned import values_by_path, values_by_target
+from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.scope.overwritten_items import stores_replaced, stores_that_replace_all
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import DEFAULT, LOADER
@@ -43,6 +43,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.nodes import nodes_in
 
 
 def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_node: ast.expr | None = None) -> None:
@@ -64,8 +65,18 @@ def as_used(frame: Frame, function: FunctionNode, name: str, value: Unknown, nod
     uses = uses_in(function).get(name)
     if uses is None or value.given is None or not (uses.is_tensor or is_taken_by_torch(frame, function, name)):
         return value
+    if _begins_as_number(function, name, node):
+        return value
     ndim = AT_LEAST_1 if uses.has_dimensions else None
     return given_tensor(value.given, node, ndim, f"`{name}`")
+
+
+def _begins_as_number(function: FunctionNode, name: str, node: ast.AST) -> bool:
+    """``step = math.log(10000) / (half - 1)`` of a name that is bound anew: what it holds later is used as a tensor."""
+    made = values_by_target(function).get(node)
+    if not isinstance(made, ast.BinOp) or len(values_by_path(function).get(name, ())) < 2:
+        return False
+    return any(public_path(each.func).startswith("math.") for each in nodes_in(made, ast.Call))
 
 
 def _as_indexed(function: FunctionNode, name: str, value: Tensor) -> Tensor:
