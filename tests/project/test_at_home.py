@@ -737,6 +737,37 @@ def test_a_program_imports_a_library_for_cuda_alone(tmp_path: Path, smooth: str,
     assert found(application(tmp_path, helper=helper, smooth=smooth, main=FILTERING)) == expected
 
 
+GATHERING = """import torch
+from _kernels import gather
+
+def gathered(features, index):
+    rows = torch.cuda.FloatTensor(index.shape[0], features.shape[1]).zero_()
+    {used}
+    return rows
+"""
+CHOOSING = """import argparse
+import torch
+from gathering import gathered
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda:1")
+device = torch.device(parser.parse_args().device)
+print(gathered(torch.ones(3, 3, device=device), torch.zeros(3, dtype=torch.long, device=device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [("gather(features, index, rows)", []), ("rows += features[index]", ["gathering.py:TDL012"])],
+    ids=["the kernel alone", "torch"],
+)
+def test_a_buffer_of_a_kernel_is_advice(tmp_path: Path, used: str, expected: list[str]) -> None:
+    """It is launched on the current GPU as often as not; what torch calculates with is refused elsewhere."""
+    root = application(tmp_path, gathering=GATHERING.format(used=used), main=CHOOSING)
+    assert found(root) == expected
+    assert "gathering.py:TDL012" in found(root, "TDL012")
+
+
 KERNELS = """from setuptools import setup
 from torch.utils.cpp_extension import CUDAExtension
 

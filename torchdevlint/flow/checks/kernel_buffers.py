@@ -74,7 +74,7 @@ def _note_call(event: Called) -> None:
             if name is None or not _came_in(given) or name not in argument_names(frame.function):
                 continue
             if is_as_large(frame.function, place, name) and not _is_bound_anew(frame.function, name):
-                found = Given(f"{name}.device", f"`{name}` is used with it", at)
+                found = Given(f"{name}.device", f"`{name}` is used with it", at, "kernel")
                 record(frame, event.state, place, cuda_in_words(place), found)
                 return
 

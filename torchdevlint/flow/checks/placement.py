@@ -13,6 +13,7 @@ from torchdevlint.flow.checks.given_operands import by_call, by_layer, by_operan
 from torchdevlint.flow.checks.refused_cpu import refused_before
 from torchdevlint.flow.events import FunctionCalled, LayerCalled, Met, Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
+from torchdevlint.flow.kinds.autograd_functions import is_run_by_the_engine
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, mentions_cuda, positional_names, stem_of
 from torchdevlint.flow.scope.naming_cuda import (
@@ -200,7 +201,7 @@ def record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -
     machine.explain(*hardcoded.keys_of(node))
     scope = scope_of(frame, node)
     is_meant = sets_current_gpu(scope, getattr(node, "lineno", 0)) or is_for_another_arm(scope, node, found.text)
-    if is_meant or not machine.imports_torch or is_of_what_moves(found.text, node):
+    if is_meant or is_run_by_the_engine(frame) or not machine.imports_torch or is_of_what_moves(found.text, node):
         return
 
     def make() -> IgnoresGivenDevice:

@@ -203,7 +203,8 @@ class IgnoresGivenDevice(Fact, frozen=True):
     streams; ``flag`` where `given` is a test that decides other moves; ``question`` where a test asks whether `given`
     is CUDA. Where no device can be named there, because another function shows it, `given` is what brings them
     together: ``kept`` is a variable or call that gives it, ``buffer`` one of the attributes of a Module, ``passed`` a
-    call that takes it. A ``lone`` literal is one of a file that follows devices elsewhere, of which `given` is one.
+    call that takes it. Of a ``kernel`` it is what a kernel of an extension gets as well. A ``lone`` literal is one of a
+    file that follows devices elsewhere, of which `given` is one.
     `call` is the text at `at`, `named_at` the argument of it that names the device; `bound` says whether the names of
     `given` are surely bound there, and `of_tensor` that it is the device of a tensor.
     """

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.annotated import is_annotated_tensor_class, is_of_another_framework
+from torchdevlint.flow.kinds.autograd_functions import is_autograd, is_gradient
 from torchdevlint.flow.kinds.by_default import left_to_default
 from torchdevlint.flow.kinds.sizes import is_number_by_use
 from torchdevlint.flow.kinds.targets import target_beside
@@ -142,7 +143,7 @@ def _kind(
         return Library("", module=True)
     if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, MAX_HOPS):
         return _tensor(frame, parameter, entry)
-    if _is_autograd(frame, entry) and (uses.attributes & {"new", "numpy"} or _is_gradient(function, name)):
+    if is_autograd(frame, entry) and (uses.attributes & {"new", "numpy"} or is_gradient(function, name)):
         return _tensor(frame, parameter, entry)
     if "numpy" in uses.attributes and entry.kind == "function" and is_for_numpy(function):
         return _tensor(frame, parameter, entry)
@@ -290,7 +291,7 @@ def _place(frame: Frame, name: str) -> Device:
         return CPU
     if name in torch_api.KEPT_ON_HOST:
         return TOP
-    if kind == "forward" or _is_autograd(frame, frame.entry):
+    if kind == "forward" or is_autograd(frame, frame.entry):
         return MODEL
     if getattr(function, "name", "").lstrip("_") in _INITIALISERS:
         return TOP
@@ -327,21 +328,9 @@ def came_as_argument(frame: Frame, value: Tensor) -> bool:
 
     No Module moves such an input: whoever calls the Function places it.
     """
-    return value.device.origin is Origin.ARGUMENT or (is_input(value) and _is_autograd(frame, frame.entry))
+    return value.device.origin is Origin.ARGUMENT or (is_input(value) and is_autograd(frame, frame.entry))
 
 
 def is_input(value: Tensor) -> bool:
     """Whether a tensor begins as an argument of what was entered, or as a part of one."""
     return bool(value.steps) and (value.steps[0].of_input or isinstance(value.steps[0].node, ast.arg))
-
-
-def _is_autograd(frame: Frame, entry: Entry) -> bool:
-    """Whether it is the forward or backward of a `torch.autograd.Function`, which runs wherever the model is."""
-    names = ("torch.autograd.Function", "torch.autograd.function.Function")
-    static = getattr(frame.function, "name", "") in ("forward", "backward")
-    return static and entry.owner is not None and any(base in names for base in entry.owner.library_bases)
-
-
-def _is_gradient(function: FunctionNode, name: str) -> bool:
-    """Whether a parameter of the ``backward`` of a `Function` gets a gradient, as all do behind the context."""
-    return getattr(function, "name", "") == "backward" and name in positional_names(function)[1:]

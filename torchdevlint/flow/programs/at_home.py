@@ -99,7 +99,7 @@ class Home:
         is_of_loss = isinstance(fact, IgnoresGivenDevice) and is_only_differentiated(self._tree, fact.at)
         if (isinstance(fact, CheckpointLoad) or is_of_loss) and self._machines.describe_gpu(fact.at):
             return not is_of_ranks(fact)
-        if self._machines.is_in_cuda_library(fact):
+        if self._machines.is_of_cuda_library(fact):
             return not is_of_ranks(fact)
         if (isinstance(fact, DiscardedMove) and fact.named) or fact.is_met_anywhere:
             return self._application.has_no_users

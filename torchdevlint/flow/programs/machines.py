@@ -92,8 +92,14 @@ class Machines:
         place, names, programs, _ = self._leading_to(fact.at)
         return bool(programs) and all(self.needing.unasked.are_all_so(each, names, place) for each in programs)
 
-    def is_in_cuda_library(self, fact: Fact) -> bool:
-        """Whether the file of a load imports what is for CUDA alone: whoever comes there has a GPU, seen or not."""
+    def is_of_cuda_library(self, fact: Fact) -> bool:
+        """Whether the file of a load imports what is for CUDA alone: whoever comes there has a GPU, seen or not.
+
+        Or it is what a kernel of an extension gets, which is launched on the current GPU as often as not, so that one
+        buffer more on another one helps nobody; the kernels of a project lie in a library of its own.
+        """
+        if isinstance(fact, IgnoresGivenDevice) and fact.kind == "kernel":
+            return self._application.is_of_several
         own = self._leading_to.own
         is_load = isinstance(fact, CheckpointLoad) and self._are_seen
         return is_load and own is not None and imports_cuda_library(own, self._project)

@@ -1,0 +1,34 @@
+"""The `forward` and `backward` of a `torch.autograd.Function`: who runs them, and where."""
+
+from __future__ import annotations
+
+from torchdevlint.flow.scope.names import positional_names
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.entries import Entry
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+
+_FUNCTIONS = ("torch.autograd.Function", "torch.autograd.function.Function")
+
+
+def is_autograd(frame: Frame, entry: Entry) -> bool:
+    """Whether it is the forward or backward of a Function, which runs wherever the model is."""
+    static = getattr(frame.function, "name", "") in ("forward", "backward")
+    return static and entry.owner is not None and _is_function(entry.owner)
+
+
+def is_run_by_the_engine(frame: Frame) -> bool:
+    """Whether it is the backward of a Function: the current GPU is that of the gradient.
+
+    The engine runs each node with the device of its stream (torch/csrc/autograd/engine.cpp, `evaluate_function`).
+    """
+    is_backward = getattr(frame.function, "name", "") == "backward"
+    return is_backward and frame.owner is not None and _is_function(frame.owner)
+
+
+def is_gradient(function: FunctionNode, name: str) -> bool:
+    """Whether a parameter of the backward of a Function gets a gradient, as all do behind the context."""
+    return getattr(function, "name", "") == "backward" and name in positional_names(function)[1:]
+
+
+def _is_function(owner: ClassInfo) -> bool:
+    return any(base in _FUNCTIONS for base in owner.library_bases)
