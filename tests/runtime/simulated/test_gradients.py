@@ -34,6 +34,31 @@ class Two(torch.autograd.Function):  # type: ignore[misc]
         return gradients[0], None
 
 
+class Current(torch.autograd.Function):  # type: ignore[misc]
+    """What is the current GPU in `backward` is noted, and used."""
+
+    met: int
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        Current.met = torch.cuda.current_device()
+        return torch.full(gradient.shape, 3.0, device="cuda")
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_the_engine_makes_the_gpu_of_a_gradient_the_current_one(index: int) -> None:
+    """It runs a node with the stream of its first gradient, and gives the device back (engine.cpp)."""
+    x = torch.ones(3, requires_grad=True, device=f"cuda:{index}")
+    Current.apply(x).sum().backward()
+    assert (Current.met, torch.cuda.current_device()) == (index, 0)
+    assert x.grad is not None
+    assert x.grad.tolist() == [3.0, 3.0, 3.0]
+
+
 @pytest.mark.parametrize("devices", [("cuda:0", "cuda:1"), ("cuda:0", "cpu"), ("cuda:1", "cuda:1")])
 def test_a_gradient_that_nobody_computed_is_where_its_output_is(devices: tuple[str, str]) -> None:
     x = torch.ones(3, requires_grad=True, device=devices[0])

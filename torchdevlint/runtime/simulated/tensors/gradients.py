@@ -2,8 +2,9 @@
 
 After every node the engine looks whether a gradient is on the device of the tensor that it is the gradient of, and
 moves one of 0 dimensions there (torch/csrc/autograd/engine.cpp, `validate_outputs`); what `copy_` has brought to
-another device goes back (functions/tensor.cpp, `CopyBackwards`). In C++ every tensor is on the CPU, so there nothing
-moves; and the zeros that stand for a gradient which nobody computed are claimed by no one.
+another device goes back (functions/tensor.cpp, `CopyBackwards`). While it runs a node, the device of that is the
+current one. In C++ every tensor is on the CPU, so there nothing moves; and the zeros that stand for a gradient which
+nobody computed are claimed by no one.
 
 What the engine refuses is refused here as well: a gradient of a `Function` of the program, and what a hook gives, that
 are on another device.
@@ -12,7 +13,8 @@ are on another device.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -23,7 +25,7 @@ from torchdevlint.runtime.simulated import state
 from torchdevlint.runtime.simulated.operators import texts
 from torchdevlint.runtime.simulated.operators.schema import Operand
 from torchdevlint.runtime.simulated.patches import Patch
-from torchdevlint.runtime.simulated.state import simulation
+from torchdevlint.runtime.simulated.state import Simulation, simulation
 from torchdevlint.runtime.simulated.story import reported
 from torchdevlint.runtime.simulated.tensors.backward import HOW, gradient_of, within_the_mode
 from torchdevlint.runtime.simulated.tensors.claims import PLAIN, claim_of
@@ -101,11 +103,29 @@ def _claiming(original: Callable[..., Any], boxed: bool = False) -> Callable[...
             made = place is not None and isinstance(gradient, _Tensor) and claim_of(gradient) is None
             if made and active is not None:
                 active.claim(gradient, place, "zeros")
-        made = original(self, *gradients)
+        with _current(active, getattr(self, _PLACES, ())):
+            made = original(self, *gradients)
         expected = getattr(self, _EXPECTED, None)
         return made if expected is None or active is None else _validated(self, made, *expected)
 
     return apply
+
+
+@contextmanager
+def _current(active: Simulation | None, places: Iterable[torch.device | None]) -> Iterator[None]:
+    """The device that the engine makes the current one for a node: that of its first gradient on an accelerator.
+
+    It runs a node with the stream of that (torch/csrc/autograd/engine.cpp, `evaluate_function`; `Node::stream`).
+    """
+    place = next((each for each in places if each is not None and each.type != "cpu"), None)
+    if active is None or place is None or place.index is None:
+        yield
+        return
+    before = active.driver.exchange(place.index)
+    try:
+        yield
+    finally:
+        active.driver.exchange(before)
 
 
 def _validated(node: Any, made: Any, expected: list[torch.device | None], are_tensors: list[bool]) -> Any:
