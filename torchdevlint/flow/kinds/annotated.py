@@ -69,9 +69,16 @@ _DECIDES_ABOUT_PLACES = torch_api.MOVE_METHODS | {
 
 
 def is_of_another_framework(frame: Frame, annotation: ast.expr | None) -> bool:
-    """Whether an annotation names a type of another framework: ``tf.Tensor``, ``Optional[jax.Array]``."""
+    """Whether an annotation names a type of another framework: ``tf.Tensor``, ``Optional[jax.Array]``.
+
+    Or the device of another library, ``slangpy.Device``, which no tensor is on; torch calls its own ``device``.
+    """
     kinds = (frame.evaluate(each, State({})) for each in named_in(annotation))
-    return any(isinstance(kind, Ref) and kind.name.partition(".")[0] in OTHER_FRAMEWORKS for kind in kinds)
+    return any(isinstance(kind, Ref) and _is_of_others(*kind.name.split(".")) for kind in kinds)
+
+
+def _is_of_others(library: str, *names: str) -> bool:
+    return library in OTHER_FRAMEWORKS or (library != "torch" and names[-1:] == ("Device",))
 
 
 def is_annotated_module(frame: Frame, scope: Scope, name: str) -> bool:
