@@ -32,7 +32,7 @@ SAMPLER = """
         def sample(self, shape):
             x = torch.randn(shape)
             for step in range(self.steps):
-                t = torch.full((shape[0],), step, device=self.device)
+                t = torch.full((shape[0],), step, device=x.device)
                 x = x - self.model(x, t)
             return x
     """
@@ -84,7 +84,7 @@ def test_with_the_model_in_the_file_the_operation_is_reported(project: Files) ->
         (("torch.randn(shape)", "torch.randn(shape, device=self.device)"), ("", "")),
         (("", ""), ("Net().to(device)", "Net()")),
         (("self.model = model", "self.model = model.cpu()"), ("device=device", 'device="cpu"')),
-        (("self.model(x, t)", "self.model(x.to(self.device), t).cpu()"), ("", "")),
+        (("self.model(x, t)", "self.model(x.to(self.device), t.to(self.device)).cpu()"), ("", "")),
     ],
     ids=["made there", "a model that nothing moves", "brought back", "moved for the model"],
 )
