@@ -8,6 +8,7 @@ import pytest
 
 from tests.project.test_application import application
 from tests.project.test_ways import ASKING, found
+from torchdevlint.project import tree
 
 RENDERING = """import torch
 
@@ -270,3 +271,54 @@ def test_an_option_that_callers_have_asked_before(tmp_path: Path, old: str, new:
     texts = {"trainer": TRAINER.replace(old, new), "main": STARTED.replace(old, new)}
     root = application(tmp_path, helper=ASKING, **texts)
     assert ("trainer.py:TDL201" in found(root)) is is_found
+
+
+NORMED = """import torch
+
+class Pooled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.normed = False
+        self.layer = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        x = self.layer(x)
+        if self.normed:
+            x = x * torch.ones(3)
+        return x
+"""
+UNLIKE = """import torch
+
+class Other(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.normed = True
+
+    def forward(self, x):
+        return x
+"""
+TRYING = """from helper import place
+from other import Other
+from pooled import Pooled
+
+net = Pooled().to(place())
+print(Other().to(place())(net(place())))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("", "", [], id="of another class"),
+        pytest.param("torch.nn.Module", "Pooled", ["pooled.py:TDL003"], id="of a class that is derived from it"),
+        pytest.param("self.normed", "self.net.normed", ["pooled.py:TDL003"], id="of another object"),
+        pytest.param("class Other(torch.nn.Module)", "class Other(Mixed)", ["pooled.py:TDL003"], id="of whatever"),
+    ],
+)
+def test_what_sets_an_attribute_of_that_name(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    """Two classes that have nothing to do with each other have their attributes for themselves."""
+    other = "from pooled import Pooled\nfrom mixing import Mixed\n" + (UNLIKE.replace(old, new) if old else UNLIKE)
+    root = application(tmp_path, helper=ASKING, pooled=NORMED, other=other, main=TRYING)
+    (root / "mixing.py").write_text("from pooled import Pooled\n\nclass Mixed(Pooled):\n    pass\n")
+    tree.forget()
+    assert found(root) == expected

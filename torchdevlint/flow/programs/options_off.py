@@ -14,7 +14,14 @@ from torchdevlint.flow.programs.places import holds
 from torchdevlint.flow.programs.project_calls import CalledPlace, ProjectCalls, around, called_by
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, argument_of
-from torchdevlint.flow.scope.names import argument_names, dotted_path, given_by_default, has_stars, last_name
+from torchdevlint.flow.scope.names import (
+    argument_names,
+    dotted_path,
+    given_by_default,
+    has_stars,
+    last_name,
+    public_path,
+)
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -23,6 +30,8 @@ from torchdevlint.source.notebook import NOTEBOOK
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_HOPS = 4
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_KEEPING_NOTHING = frozenset("object torch.nn.Module abc.ABC torch.utils.data.Dataset".split())
+"""Bases that two classes may have, and have nothing to do with each other."""
 _COMPARED: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
     ast.Eq: operator.eq,
     ast.Is: lambda left, right: left is right,
@@ -140,7 +149,7 @@ class OptionsOff:
             return None
         values = values_by_path(init).get(f"self.{name}", [])
         files = self._calls.files_saying(name)
-        if len(values) != 1 or files is None or sum(_sets(each.tree, name) for each in files) != 1:
+        if len(values) != 1 or files is None or sum(_sets(each.tree, name, owner) for each in files) != 1:
             return None
         return self._values(values[0], (file, init, owner), hops - 1)
 
@@ -263,10 +272,22 @@ def _is_bound_in(function: Function, name: str) -> bool:
     return name in _stored(function)
 
 
-def _sets(tree: ast.Module, name: str) -> int:
-    """How often a file sets an attribute of a name, or says it as a text, by which it may be set."""
-    set_there = sum(each.attr == name and not isinstance(each.ctx, ast.Load) for each in nodes_in(tree, ast.Attribute))
+def _sets(tree: ast.Module, name: str, owner: ast.ClassDef | None = None) -> int:
+    """How often a file sets an attribute of a name, or says it as a text, by which it may be set.
+
+    What a class sets of `self` that has nothing to do with the `owner` of the attribute is another one.
+    """
+    others = [each for each in nodes_in(tree, ast.ClassDef) if each is not owner and _is_plain(each)]
+    held = [node for each in others for node in nodes_in(each, ast.Attribute)]
+    apart = {id(each) for each in held if dotted_path(each) == f"self.{name}"} if owner and _is_plain(owner) else ()
+    found = [each for each in nodes_in(tree, ast.Attribute) if each.attr == name and id(each) not in apart]
+    set_there = sum(not isinstance(each.ctx, ast.Load) for each in found)
     return set_there + sum(each.value == name for each in nodes_in(tree, ast.Constant))
+
+
+def _is_plain(owner: ast.ClassDef) -> bool:
+    """Whether a class is derived from what keeps nothing else for it, so that it has its attributes for itself."""
+    return all(public_path(each) in _KEEPING_NOTHING for each in owner.bases)
 
 
 def asked_before(body: list[ast.stmt], line: int) -> Iterator[tuple[ast.expr, bool]]:
