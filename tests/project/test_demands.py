@@ -95,6 +95,36 @@ def test_what_demands_nothing(tmp_path: Path, name: str, old: str, new: str) -> 
     assert found(root) == ["loading.py:TDL201"]
 
 
+MIXED = """import argparse
+import torch
+from nets import Net
+
+if __name__ == "__main__":
+    args = argparse.ArgumentParser().parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net = Net().to(device)
+    net.load_state_dict(torch.load(args.path))
+    for x, y in args.loader:
+        print(net(x.cuda()) - y.cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", True, id="chosen beside it"),
+        pytest.param(".to(device)", ".cuda()", False, id="nothing is sent to what was chosen"),
+        pytest.param("y.cuda())", f"y.cuda(){''.join([', y.cuda()'] * 4)})", False, id="throughout"),
+    ],
+)
+def test_a_program_that_takes_a_device_and_names_cuda_beside(
+    tmp_path: Path, old: str, new: str, is_found: bool
+) -> None:
+    """What names CUDA beside a device that was chosen there is the mistake, and demands nothing."""
+    root = application(tmp_path, main=MIXED.replace(old, new) if old else MIXED, nets=NETS)
+    assert ("main.py:TDL201" in found(root)) is is_found
+
+
 HANDED = """import argparse
 import torch
 from loading import resume

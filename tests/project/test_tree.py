@@ -73,6 +73,14 @@ def test_a_project_with_too_many_files_is_not_looked_through(root: Path, monkeyp
     assert tree.importers(str(root / "package" / "deep.py")) is None
 
 
+def test_folders_of_data_do_not_hide_the_code_beside_them(root: Path) -> None:
+    """A data set with a folder for each of its samples lies beside the code."""
+    for number in range(3100):
+        (root / "data" / str(number)).mkdir(parents=True)
+    (root / "user.py").write_text("import package.deep\n")
+    assert importers(root) == ["user.py"]
+
+
 def test_the_stamp_changes_with_every_file(root: Path) -> None:
     home = str(root / "package" / "deep.py")
     seen = {tree.stamp(home)}

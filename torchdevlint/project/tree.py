@@ -21,7 +21,8 @@ from torchdevlint.source.notebook import NOTEBOOK
 from torchdevlint.source.text import UndecodableError
 
 MOST_FILES = 3000
-_MOST_FOLDERS = 3000
+_MOST_FOLDERS = 12_000
+"""A data set that lies beside the code may have a folder for each class, or for each sample."""
 _LARGEST = 2_000_000
 """A file with more bytes is generated, or data."""
 TEXTS = (".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".sh", ".md", ".rst", ".pyx")

@@ -41,16 +41,22 @@ Function = tuple[str, int]
 class Demanded(Struct, frozen=True):
     """The functions that send something to CUDA whenever they are run, and how many places do so at all.
 
-    `chosen` is the number of places for which somebody has chosen a device.
+    `chosen` is the number of places for which somebody has chosen a device, in the functions `choosing`.
     """
 
     functions: frozenset[Function] = frozenset()
     cuda: int = 0
     chosen: int = 0
+    choosing: frozenset[Function] = frozenset()
 
-    def is_made(self, apart: Function | None = None) -> bool:
-        """Whether CUDA is demanded, and not in one function alone; what was chosen must not be of more weight."""
-        return self.chosen < self.cuda and any(each != apart for each in self.functions)
+    def is_made(self, around: Function, everywhere: bool) -> bool:
+        """Whether CUDA is demanded, and not in one function alone; what was chosen must not be of more weight.
+
+        What the function `around` a place demands counts if it is asked for `everywhere`, unless it takes a device that
+        was chosen as well, and names CUDA for a few: there that is the mistake, and the place is another one.
+        """
+        counts = everywhere and (self.is_throughout or around not in self.choosing)
+        return self.chosen < self.cuda and any(counts or each != around for each in self.functions)
 
     @property
     def is_throughout(self) -> bool:
@@ -77,16 +83,17 @@ class Demands:
     ) -> bool:
         """Whether all demand CUDA that come to a line of a file, or if nothing is `made`, whoever uses the code there.
 
-        What the function around the line demands counts if it is asked for `everywhere`. Where they may run on another
-        GPU than the current one, they have to name CUDA `throughout`.
+        See `Demanded.is_made` for `everywhere`. Where they may run on another GPU than the current one, they have to
+        name CUDA `throughout`.
         """
         around = [each for each in own.tree.body if holds(each, line)]
         inner = [each for outer in around for each in getattr(outer, "body", ()) if holds(each, line)]
         functions = [each for each in (*inner, *around) if isinstance(each, _FUNCTIONS)]
-        apart = None if everywhere else (own.path, functions[0].lineno if functions else 0)
+        place = own.path, functions[0].lineno if functions else 0
         if not made and around and isinstance(around[0], _DEFINITIONS) and not any(map(is_of_class, functions)):
             made = [self.of(own, frozenset({around[0].name}))]
-        return bool(made) and all(each.is_made(apart) and (each.is_throughout or not throughout) for each in made)
+        are_many = not throughout or all(each.is_throughout for each in made)
+        return bool(made) and are_many and all(each.is_made(place, everywhere) for each in made)
 
     def _demanded(self, program: ModuleFile, used: frozenset[str]) -> Demanded:
         files = self._with_imported(program)
@@ -127,6 +134,7 @@ class Demands:
 def _demanded_in(reached: list[tuple[Scope, list[ast.stmt], int]]) -> Demanded:
     handed = HandedDevices((scope, call) for scope, block, _ in reached for call, _ in _calls_within(block))
     functions: set[Function] = set()
+    choosing: set[Function] = set()
     cuda = chosen = 0
     for scope, block, line in reached:
         speaks = scope.function is None or scope.file.speaks_of_devices(scope.function)
@@ -136,9 +144,10 @@ def _demanded_in(reached: list[tuple[Scope, list[ast.stmt], int]]) -> Demanded:
                 cuda += kind != _ASKED
                 if kind == _SURE:
                     functions.add((scope.file.path, line))
-            else:
-                chosen += bool(places)
-    return Demanded(frozenset(functions), cuda, chosen)
+            elif places:
+                chosen += 1
+                choosing.add((scope.file.path, line))
+    return Demanded(frozenset(functions), cuda, chosen, frozenset(choosing))
 
 
 def _calls_within(block: list[ast.stmt]) -> Iterator[tuple[ast.Call, int]]:
