@@ -1134,6 +1134,46 @@ def test_the_name_of_a_file_that_nobody_imports(tmp_path: Path, said: str, is_fo
     assert found(root) == (["metric.py:TDL014"] if is_found else [])
 
 
+LATER = """import torch
+from parts.reading import rows
+from torch import nn
+
+class Later(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norms = [nn.LayerNorm(3), nn.LayerNorm(3)]
+
+    def forward(self, x):
+        return self.norms[1](self.norms[0](x))
+
+if __name__ == "__main__":
+    later = Later()
+    print(later(torch.ones(2, 3)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said", "is_found"),
+    [
+        pytest.param("", "", "", False, id="a trial on the CPU"),
+        pytest.param("Later()\n", "Later().cuda()\n", "", True, id="a trial on CUDA"),
+        pytest.param("    later =", "    import sys\n    sys.argv.parse_args()\n    later =", "", True, id="a program"),
+        pytest.param("", "", "NAMES = ['later']\n", True, id="said elsewhere"),
+        pytest.param("", "", "import parts.later\n", True, id="imported"),
+    ],
+)
+def test_a_file_that_nobody_needs_and_that_tries_itself(
+    tmp_path: Path, old: str, new: str, said: str, is_found: bool
+) -> None:
+    root = application(tmp_path, net=NET, main=f"import parts.reading\nfrom net import Net\n{said}\nNet().train()\n")
+    (root / "parts").mkdir()
+    (root / "parts" / "__init__.py").write_text("")
+    (root / "parts" / "reading.py").write_text("def rows(path):\n    return path\n")
+    (root / "parts" / "later.py").write_text(LATER.replace(old, new) if old else LATER)
+    tree.forget()
+    assert any(each.startswith("later.py") for each in found(root)) is is_found
+
+
 MIXTURE = """import torch
 
 class Mixture:

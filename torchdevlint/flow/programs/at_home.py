@@ -84,8 +84,8 @@ class Home:
             return fact
         if isinstance(fact, MIXING) and is_met_in_test(fact, self._tree, self._text, self._project):
             return replace(fact, at_home=True)
-        if fact.at.file:
-            return fact
+        if fact.at.file:  # what is tried here meets there
+            return replace(fact, at_home=True) if self._is_left_over else fact
         nobody_comes = self._is_left_over or self._is_of_test(fact.at) or has_part_in(fact, self._is_dead)
         at_home = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at) or self._never_ends(fact)
         return replace(fact, at_home=True) if at_home else fact

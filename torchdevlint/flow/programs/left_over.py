@@ -12,7 +12,7 @@ from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.mentions import names_of
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.programs import is_program
+from torchdevlint.flow.scope.programs import is_program, mentions_accelerators
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_around, root_of
 from torchdevlint.project.modules import is_main_guard
@@ -81,7 +81,12 @@ def _is_unused(tree: ast.Module, project: Project, callers: Callers, application
     beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
     if not any(map(project.importers, beside[:_MOST_BESIDE])) and not _has_another_version(tree, project):
         return False
-    return not any(map(is_main_guard, tree.body)) and not _is_said(project)
+    return not any(map(_is_on_accelerators, tree.body)) and not _is_said(project)
+
+
+def _is_on_accelerators(statement: ast.stmt) -> bool:
+    """Whether a file tries what it defines, when it is started, and that has to do with accelerators."""
+    return is_main_guard(statement) and mentions_accelerators(ast.unparse(statement))
 
 
 def _is_said(project: Project) -> bool:
