@@ -109,4 +109,8 @@ def test_what_is_private_in_a_library_and_read_by_nothing(
     (package / "flat.py").write_text(FLATTEN.format(name))
     (package / "other.py").write_text(other)
     tree.forget()
+    assert {each.span.row for each in run(tmp_path).diagnostics} == {5}  # of a few files, others may be elsewhere
+    for number in range(4):
+        (package / f"part_{number}.py").write_text("")
+    tree.forget()
     assert {each.span.row for each in run(tmp_path).diagnostics} == expected

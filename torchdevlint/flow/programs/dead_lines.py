@@ -46,7 +46,12 @@ class DeadLines:
         return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
 
     def are_private(self, line: int) -> bool:
-        """Whether a line is in a private function of the top level that nothing reads, be it one of a library."""
+        """Whether a line is in a private function of the top level that nothing reads, be it one of a library.
+
+        What reads one of a few files may be elsewhere.
+        """
+        if not self._application.is_of_several:
+            return False
         around = None if self._own is None else first_holding(self._own.tree.body, line)
         if not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)) or not _PRIVATE.match(around.name):
             return False
