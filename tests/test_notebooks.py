@@ -268,3 +268,18 @@ def test_what_stands_around_a_cell_that_was_never_run_is_looked_at() -> None:
         cell["execution_count"] = count
     result = check_bytes(json.dumps(document).encode(), "n.ipynb", Settings())
     assert [(each.code, each.cell) for each in result.diagnostics] == [("TDL001", 4)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_found"),
+    [
+        pytest.param(["import torch\nsize = None", "size = 4\nprint(4 size)", ""], False, id="at the end"),
+        pytest.param(["import torch\nsize = None", "print(4 size)", "size = 5"], True, id="before another one"),
+        pytest.param(["import torch\nsize = None", "sizes = [x for x in ]\nprint(sizes)"], True, id="not printed"),
+    ],
+)
+def test_what_was_to_be_printed_in_the_last_cell(tmp_path: Path, cells: list[str], is_found: bool) -> None:
+    """Nothing follows it that would be missing."""
+    path = tmp_path / "sizes.ipynb"
+    path.write_bytes(notebook(*cells))
+    assert bool(check_paths([str(path)], Settings()).diagnostics) is is_found

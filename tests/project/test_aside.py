@@ -53,7 +53,9 @@ def test_another_error_beside_that_name(tmp_path: Path) -> None:
     assert found(root) == ["move.py:TDL901"]
 
 
-@pytest.mark.parametrize(("name", "expected"), [("README.md", []), ("NOTES.md", ["context.py:TDL901"])])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("README.md", []), ("Readme.md", []), ("NOTES.md", ["context.py:TDL901"])]
+)
 def test_what_can_be_read_about_may_stand_around_a_part(tmp_path: Path, name: str, expected: list[str]) -> None:
     """A part that is installed by itself has a root of its own, and the words for readers stand above it."""
     root = application(tmp_path, main="import sys\n")

@@ -39,7 +39,16 @@ _OF_WORK = (".gitignore", "requirements.txt", "environment.yml", "environment.ya
 """What is at the root of a working copy, where its programs are, and of nothing that was installed."""
 _MOST_ALONE = 100
 """Of so many files one imports another, or none is asked further."""
-_FOR_READERS = ("README.md", "README.rst", "README.txt", "README", "readme.md")
+_FOR_READERS = (
+    "README.md",
+    "README.rst",
+    "README.txt",
+    "README",
+    "readme.md",
+    "Readme.md",
+    "ReadMe.md",
+    "readme.txt",
+)
 _SAYS_WHICH = regex(r"packages")
 _LISTED = regex(r"\bpackages\s*=\s*\[(?![^\]]*\bfor\b)[^\[\](){}]*\]")
 """A declaration that names each package that it installs."""

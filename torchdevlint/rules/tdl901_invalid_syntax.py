@@ -37,8 +37,9 @@ file (`._name.py`) is no Python and left alone.
 It reports the first error of a file only, and of each cell of a notebook. Broken cells of a notebook that has nothing
 to do with torch are left alone, since its other cells run without them; so are cells that end in the error of a name
 with a dot behind it (`frame.`), as when somebody looked up what an object has; so is a last cell that ends with
-`for x in xs:`; so are cells that were never run, by their missing `execution_count`, in a notebook of which other cells
-were, and cells below which the `SyntaxError` of their last run is saved: their author has seen it. So is an empty file
+`for x in xs:`, or whose error is in a `print`; so are cells that were never run, by their missing `execution_count`, in
+a notebook of which other cells were, and cells below which the `SyntaxError` of their last run is saved: their author
+has seen it. So is an empty file
 that is to be a notebook, or a pointer of Git LFS. Errors that Python finds after parsing, such as a `return` outside of
 a function, are not looked for. A file that is nested too deeply to be analysed is no finding but a problem of the run.
 

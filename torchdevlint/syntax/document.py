@@ -11,6 +11,7 @@ from torchdevlint.source.notebook import Cell, Content, Notebook
 from torchdevlint.syntax.errors import InvalidSyntaxError, ParseError
 from torchdevlint.syntax.parse import parse
 
+_PRINTED = "print("
 _HALF_TYPED = regex(r"\s*[^\W\d][\w.]*\.\s*")
 
 
@@ -19,7 +20,7 @@ class Document(Struct, frozen=True):
 
     What cannot be parsed of a cell that was never run is a note, or an attempt that was left, and no error. So is a
     name with a dot behind it, as when somebody looked up what an object has, or a last cell that ends with
-    ``for x in xs:``. An error that is saved below its cell was seen by the author.
+    ``for x in xs:``, or whose error is in a `print`. An error that is saved below its cell was seen by the author.
     """
 
     content: Content
@@ -43,7 +44,8 @@ def parsed(content: Content) -> Document:
         lines = content.text.split("\n")
         typed = {number for number, each in errors.items() if _HALF_TYPED.fullmatch(lines[each.row - 1])}
         last = [cell for cell in content.notebook.cells if cell.source.strip()][-1]
-        typed.update([last.number] if last.number in errors and _is_begun(last) else ())
+        if last.number in errors and (_is_begun(last) or lines[errors[last.number].row - 1].startswith(_PRINTED)):
+            typed.add(last.number)
         shown = tuple(each for number, each in errors.items() if number in run - typed)
         return Document(Content(rest.text, rest), parse(rest.text), shown)
 
