@@ -86,6 +86,14 @@ def test_a_baseline_hides_the_cause_whatever_becomes_of_further_lines(tmp_path: 
         assert baseline.apply(found, held, lambda *_, shown=shown: shown) == []
 
 
+def test_the_buffers_of_all_kernels_of_a_file_are_one_cause() -> None:
+    """Which GPU they are launched on is decided once; what torch calculates with is a matter of its function."""
+    gathered = "    rows = torch.cuda.FloatTensor(x.shape[0]).zero_()\n    _kernels.{0}(x, rows)\n    return rows\n"
+    text = "import torch\nimport _kernels\n"
+    text += "".join(f"def {each}(x):\n{gathered.format(each)}" for each in ("gather", "group"))
+    assert lines(text) == [(4, "TDL012", " (also in line 8)")]
+
+
 def test_in_a_notebook_each_cell_is_a_matter_of_its_own() -> None:
     moves = "a = torch.zeros(3) + w\nb = torch.ones(3) + w\n"
     first = f"import torch\nw = torch.ones(3, device='cuda')\n{moves}"

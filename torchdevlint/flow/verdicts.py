@@ -128,10 +128,12 @@ def _shared(fact: Fact) -> tuple[object, ...]:
     """The value that is in the wrong place, or the decision that the function has not taken; nothing where it is alone.
 
     Facts of different functions have nothing in common, but for an attribute, which is the business of its class, as
-    are Parameters that it moves in one way, and an option such as ``args.cuda``, which is that of the file. A script,
-    unlike a function, loads one thing after another, for many ends.
+    are Parameters that it moves in one way, and an option such as ``args.cuda``, which is that of the file, as are the
+    buffers of its kernels. A script, unlike a function, loads one thing after another, for many ends.
     """
     if isinstance(fact, IgnoresGivenDevice):
+        if fact.kind == "kernel":
+            return ("", fact.kind)
         of_file = fact.kind == "flag" and "." in fact.given and not fact.given.startswith("self.")
         return "" if of_file else fact.scope, fact.kind, fact.given
     if isinstance(fact, CheckpointLoad):
