@@ -26,7 +26,8 @@ def gather(value, device):
     [
         ((GATHER, "print(1)\n"), []),
         ((GATHER, "print(1)\n", "for row in range(1, 3):\n"), []),
-        ((GATHER, "print(1)\n", "print(1,,)\n"), ["look.ipynb:TDL901"]),
+        ((GATHER, "print(1)\n", "print(1,,)\n"), []),
+        ((GATHER, "print(1)\n", "rows = (1,,)\n"), ["look.ipynb:TDL901"]),
         ((GATHER, "for row in range(1, 3):\n", "print(1)\n"), ["look.ipynb:TDL901"]),
         ((GATHER, "print(gather([1, 2, 3], 'cpu'))\n", "for row in range(1, 3):\n"), ["look.ipynb:TDL012"]),
     ],

@@ -1158,6 +1158,7 @@ if __name__ == "__main__":
         pytest.param("", "", "", False, id="a trial on the CPU"),
         pytest.param("Later()\n", "Later().cuda()\n", "", True, id="a trial on CUDA"),
         pytest.param("    later =", "    import sys\n    sys.argv.parse_args()\n    later =", "", True, id="a program"),
+        pytest.param("later = Later()", "later = Later()\n    torch.load('later.pt')", "", True, id="it loads a file"),
         pytest.param("", "", "NAMES = ['later']\n", True, id="said elsewhere"),
         pytest.param("", "", "import parts.later\n", True, id="imported"),
     ],

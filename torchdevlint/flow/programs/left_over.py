@@ -12,6 +12,7 @@ from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.mentions import names_of
 from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.names import last_name
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_around, root_of
@@ -81,12 +82,17 @@ def _is_unused(tree: ast.Module, project: Project, callers: Callers, application
     beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
     if not any(map(project.importers, beside[:_MOST_BESIDE])) and not _has_another_version(tree, project):
         return False
-    return not any(map(_is_on_accelerators, tree.body)) and not _is_said(project)
+    names = {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
+    guards = (each for each in tree.body if is_main_guard(each))
+    return all(_is_trial_on_cpu(each, names) for each in guards) and not _is_said(project)
 
 
-def _is_on_accelerators(statement: ast.stmt) -> bool:
-    """Whether a file tries what it defines, when it is started, and that has to do with accelerators."""
-    return is_main_guard(statement) and mentions_accelerators(ast.unparse(statement))
+def _is_trial_on_cpu(guard: ast.stmt, names: set[str]) -> bool:
+    """Whether a file tries what it defines when it is started, loads nothing, and says nothing of accelerators."""
+    if names.isdisjoint(each.id for each in nodes_in(guard, ast.Name)):
+        return False
+    loads = any("load" in last_name(each.func) for each in nodes_in(guard, ast.Call))
+    return not loads and not mentions_accelerators(ast.unparse(guard))
 
 
 def _is_said(project: Project) -> bool:
