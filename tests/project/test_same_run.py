@@ -552,3 +552,43 @@ def test_a_hook_reads_what_another_one_has_saved(tmp_path: Path, old: str, new: 
     root = application(tmp_path, helper=ASKING, net=HOOKS.replace(old, new), main=main)
     (root / "model.yaml").write_text("_target_: net.Net\nfolder: models\n")
     assert ("net.py:TDL201" in found(root)) is is_found
+
+
+FOLDED = """import os
+import shutil
+import torch
+from helper import place
+from torch import nn
+
+def train(folder, name):
+    def keep(net, is_best):
+        path = os.path.join(folder, f"{name}.pth")
+        torch.save(net.state_dict(), path)
+        if is_best:
+            shutil.copy(path, os.path.join(folder, f"{name}_best.pth"))
+
+    net, best = nn.Linear(3, 3).to(place()), 9.0
+    for epoch in range(9):
+        loss = net(torch.ones(3, device=place())).sum().item()
+        keep(net, loss < best)
+        best = min(loss, best)
+    net.load_state_dict(torch.load(os.path.join(folder, f"{name}_best.pth")))
+    return net
+
+if __name__ == "__main__":
+    print(train("runs", "net"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="in the loop"),
+        pytest.param("        keep(net, loss < best)\n", "", True, id="never called"),
+        pytest.param("    def keep(", "    def other():\n      def keep(", True, id="within another one"),
+        pytest.param("    return net", "    keep(net, True)\n    return net", False, id="afterwards as well"),
+    ],
+)
+def test_a_function_within_the_one_that_reads_saves(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    code = FOLDED.replace(old, new) if old else FOLDED
+    assert ("main.py:TDL201" in found(application(tmp_path, helper=ASKING, main=code))) is is_found

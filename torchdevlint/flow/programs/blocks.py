@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.source.nodes import inside, nodes_in
@@ -51,3 +51,9 @@ def heads(statement: ast.stmt) -> Iterator[ast.expr]:
         yield statement.test
     else:
         yield from (each.context_expr for each in getattr(statement, "items", ()))
+
+
+def defined_within(block: Iterable[ast.stmt], name: str) -> ast.FunctionDef | None:
+    """The function that a block alone defines under a name."""
+    found = [each for each in block if isinstance(each, ast.FunctionDef) and each.name == name]
+    return found[0] if len(found) == 1 else None

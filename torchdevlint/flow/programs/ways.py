@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.programs.blocks import LOOPS, blocks_of, heads, is_counted, leaves
+from torchdevlint.flow.programs.blocks import LOOPS, blocks_of, defined_within, heads, is_counted, leaves
 from torchdevlint.flow.programs.leading_names import read_by
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope
@@ -267,9 +267,12 @@ class Ways:
         return None if value is None else self._class_of(function, value, hops - 1)
 
     def _definition(self, scope: Scope, path: str) -> Scope | None:
-        """The function or class of the top level, or the method, that a path of names means."""
+        """The function in this one, the function or class of the top level, or the method, that a path means."""
         if not path or path.startswith("self."):
             return None
+        inner = defined_within(scope.body if isinstance(scope.function, _FUNCTIONS) else (), path)
+        if inner is not None:
+            return Scope(scope.file, self._project, inner, scope.owner)
         file, name = scope.file, path
         if path.partition(".")[0] not in _defined_in(file.tree):
             led = defined(self._project, file.path, file.tree, path)
