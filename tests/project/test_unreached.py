@@ -75,3 +75,72 @@ def test_a_program_imports_a_function_of_the_same_name(tmp_path: Path) -> None:
     assert "nets.py:TDL201" not in found(application(tmp_path, helper=ASKING, nets=NETS, main=main, other=other))
     handing = "from nets import resnet50\n"
     assert "nets.py:TDL201" in found(application(tmp_path, helper=ASKING, nets=NETS, main=main, other=handing))
+
+
+AGENT = """import torch
+
+class Agent:
+    def __init__(self, net):
+        self.net = net
+
+    def act(self, x):
+        return self.net(x)
+
+    def restore(self, folder):
+        self.net.load_state_dict(torch.load(folder + "/net.pt"))
+"""
+CAREFUL = """import torch
+from agent import Agent
+
+class Careful(Agent):
+    def restore(self, folder):
+        super().restore(folder)
+        self.net.bound = torch.load(folder + "/bound.pt")
+"""
+CHOOSING = """import argparse
+import importlib
+from helper import place
+
+if __name__ == "__main__":
+    args = argparse.ArgumentParser().parse_args()
+    module = importlib.import_module(args.module)
+    agent = getattr(module, args.name)(args.net.to(place()))
+    print(agent.act(place()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "is_found"),
+    [
+        pytest.param("main", "", "", False, id="nobody asks for it"),
+        pytest.param(
+            "main",
+            "    print(",
+            "    agent.restore(args.name)\n    print(",
+            True,
+            id="a program asks for it",
+        ),
+        pytest.param(
+            "careful",
+            "    def restore(self, folder):\n",
+            "    def again(self, folder):\n",
+            True,
+            id="another method asks for it",
+        ),
+        pytest.param(
+            "careful",
+            "(Agent)",
+            "(Agent, Saved)",
+            True,
+            id="a base beside it may ask for it",
+        ),
+    ],
+)
+def test_a_method_that_only_what_overrides_it_asks_for(
+    tmp_path: Path, name: str, old: str, new: str, is_found: bool
+) -> None:
+    """What overrides a method is never asked for either, where nothing reads the name of both."""
+    files = {"main": CHOOSING, "agent": AGENT, "careful": CAREFUL}
+    assert old in files[name]
+    files[name] = files[name].replace(old, new) if old else files[name]
+    assert ("agent.py:TDL201" in found(application(tmp_path, helper=ASKING, **files))) is is_found

@@ -10,8 +10,8 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.looked_up import finds, looking_names_up
 from torchdevlint.flow.programs.places import holds
 from torchdevlint.flow.scope.decorators import is_registered
-from torchdevlint.flow.scope.imported_names import is_of_library
-from torchdevlint.flow.scope.names import last_name, public_path
+from torchdevlint.flow.scope.imported_names import defined, is_of_library
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText, bound_by
 from torchdevlint.project.uses import Project
@@ -36,6 +36,7 @@ _OF_LIGHTNING = regex(
 )
 """Methods that Lightning calls, or has."""
 _MOST_FILES = 40
+_MOST_HOPS = 4
 _WITH_OBJECTS = (".md", ".rst", ".txt", NOTEBOOK)
 _BEFORE = (".", "/", ":")
 """What stands before a name in a path of names or files."""
@@ -55,7 +56,43 @@ class Mentions:
 
         What is decorated may be registered, and what overrides something of a library is called by that.
         """
-        return any(map(self._is_never_read, _definitions_around(self._tree, line)))
+        return any(map(self._is_never_read, self._definitions_around(line)))
+
+    def _definitions_around(self, line: int) -> Iterator[_Definition]:
+        """The definition of the top level that holds a line, and the method, if other code calls that by name alone."""
+        for outer in self._tree.body:
+            if not isinstance(outer, _DEFINITIONS) or not holds(outer, line):
+                continue
+            yield outer
+            bases = self._bases(self._project.path, self._tree, outer) if isinstance(outer, ast.ClassDef) else None
+            for inner in outer.body if bases is not None else ():
+                if (
+                    isinstance(inner, _DEFINITIONS)
+                    and holds(inner, line)
+                    and _is_called_by_name(inner.name, bases or [])
+                ):
+                    yield inner
+
+    def _bases(self, home: str, tree: ast.Module, node: ast.ClassDef, hops: int = _MOST_HOPS) -> list[str] | None:
+        """The bases of a class, if none calls methods but known ones: `torch.nn.Module` calls those of its own only.
+
+        Those of a base in the project are bases as well.
+        """
+        found: list[str] = []
+        for base in node.bases:
+            path = public_path(base)
+            if path in _PLAIN_BASES or path in _LIGHTNING:
+                found.append(path)
+                continue
+            led = defined(self._project, home, tree, dotted_path(base) or "") if hops else None
+            owners = () if led is None else led[0].bindings.get(led[1], ())
+            if led is None or len(owners) != 1 or not isinstance(owners[0], ast.ClassDef):
+                return None
+            beyond = self._bases(led[0].path, led[0].tree, owners[0], hops - 1)
+            if beyond is None:
+                return None
+            found += beyond
+        return None if node.keywords else found
 
     def _is_never_read(self, node: _Definition) -> bool:
         if node not in self._known:
@@ -96,7 +133,7 @@ class Mentions:
         return any(not self._is_in_what_is_never_read(each, node) for each in reading)
 
     def _is_in_what_is_never_read(self, read: ast.AST, node: _Definition) -> bool:
-        around = _definitions_around(self._tree, getattr(read, "lineno", 0))
+        around = self._definitions_around(getattr(read, "lineno", 0))
         return any(each is not node and self._is_never_read(each) for each in around)
 
     def _may_mean_it(self, text: ModuleText, node: _Definition, word: re.Pattern[str]) -> bool:
@@ -124,25 +161,6 @@ class Mentions:
         read = (self._project.library.get(each.path) for each in looking_names_up(self._importers))
         files = [each for each in (own, *read) if each is not None]
         return own is None or any(finds(each, frozenset({node.name}), self._project) for each in files)
-
-
-def _definitions_around(tree: ast.Module, line: int) -> Iterator[_Definition]:
-    """The definition of the top level that holds a line, and the method, as far as other code calls those by name."""
-    for outer in tree.body:
-        if not isinstance(outer, _DEFINITIONS) or not holds(outer, line):
-            continue
-        yield outer
-        bases = _bases(tree, outer) if isinstance(outer, ast.ClassDef) else None
-        for inner in outer.body if bases is not None else ():
-            if isinstance(inner, _DEFINITIONS) and holds(inner, line) and _is_called_by_name(inner.name, bases or []):
-                yield inner
-
-
-def _bases(tree: ast.Module, node: ast.ClassDef) -> list[str] | None:
-    """The bases of a class, if none calls methods but known ones: `torch.nn.Module` calls those of its own only."""
-    paths = [public_path(each) for each in node.bases]
-    known = _PLAIN_BASES.issuperset(each for each in paths if each not in _LIGHTNING)
-    return paths if known and not node.keywords else None
 
 
 def _is_called_by_name(method: str, bases: list[str]) -> bool:
@@ -181,15 +199,27 @@ def _reading(tree: ast.Module, name: str, home: str, project: Project) -> Iterat
 def _reading_method(tree: ast.Module, name: str, home: str, project: Project) -> Iterator[ast.AST]:
     """The nodes that may read a method: of an object, by a text, or where the statements of a class name it.
 
-    A variable or an argument of the same name is another thing.
+    A variable or an argument of the same name is another thing. What overrides a method, and asks for that which it
+    overrides, is read by whoever reads the name.
     """
     in_classes = {id(each) for each in _read_by_classes(tree)}
+    overriding = {id(each) for each in _read_by_overriding(tree, name)}
     for each in _reading(tree, name, home, project):
+        if id(each) in overriding:
+            continue
         if isinstance(each, ast.Constant):
             if each.value == name or f".{name}" in str(each.value):
                 yield each
         elif isinstance(each, ast.Attribute) or id(each) in in_classes:
             yield each
+
+
+def _read_by_overriding(tree: ast.Module, name: str) -> Iterator[ast.Attribute]:
+    """``super().load`` in a method `load` of a class with one base, which nothing else can ask for it."""
+    owners = (each for each in nodes_in(tree, ast.ClassDef) if len(each.bases) == 1)
+    methods = (each for owner in owners for each in owner.body if getattr(each, "name", "") == name)
+    read = (each for method in methods for each in nodes_in(method, ast.Attribute) if each.attr == name)
+    return (each for each in read if isinstance(each.value, ast.Call) and last_name(each.value.func) == "super")
 
 
 @once_a_node
