@@ -6,76 +6,40 @@ from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.model import Note, Report
 from torchdevlint.rules.wording import code, edit
 
-_SYMPTOM = "nothing raises here: what is left behind meets what was moved later"
+_LATER = "nothing raises here: what is left behind meets what was moved later"
+_RAISES = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices"
 
 
 def of_part(fact: DeviceNotForwarded) -> Report:
     """The report of an arm of a function, of an attribute of an object, or of an argument that a model is given."""
+    function, target, parameter = code(fact.function), code(fact.target), code(fact.parameter)
+    unread = Note(f"{parameter} is not read anywhere in {function}", fact.parameter_at)
+    written = f"write {edit(fact.suggestion)}"
     if fact.kind == "arm":
-        return Report(
-            span=fact.at,
-            message=f"{code(fact.function)} moves what it is given, but gives {code(fact.target)} back where it is",
-            symptom=_SYMPTOM,
-            help="move it as the other cases do",
-            notes=(Note(f"{code(fact.parameter)} moves what comes in another case", fact.parameter_at),),
-            fix=None,
-        )
+        moves = Note(f"{parameter} moves what comes in another case", fact.parameter_at)
+        said = f"{function} moves what it is given, but gives {target} back where it is"
+        return _report(fact, said, "move it as the other cases do", moves)
     if fact.kind == "apart":
-        return Report(
-            span=fact.at,
-            message=f"{code(fact.function)} asks {code(fact.parameter)}, and leaves {code(fact.target)} where it is",
-            symptom=_SYMPTOM,
-            help=f"move {code(fact.target)} there",
-            notes=(),
-            fix=None,
-        )
-    unread = Note(f"{code(fact.parameter)} is not read anywhere in {code(fact.function)}", fact.parameter_at)
+        return _report(fact, f"{function} asks {parameter}, and leaves {target} where it is", f"move {target} there")
     if fact.kind == "asked":
         given = code(f"{fact.text}()")
-        return Report(
-            span=fact.at,
-            message=f"{code(fact.function)} asks where {code(fact.target)} is, and gives {given} what may be elsewhere",
-            symptom="RuntimeError: Expected all tensors to be on the same device, but found at least two devices",
-            help=f"write {edit(fact.suggestion)}",
-            notes=(unread,),
-            fix=None,
-        )
+        said = f"{function} asks where {target} is, and gives {given} what may be elsewhere"
+        return _report(fact, said, written, unread, symptom=_RAISES)
     if fact.kind == "mover":
-        return Report(
-            span=fact.at,
-            message=f"{code(fact.function)} is to move something to {code(fact.parameter)}, and never reads it",
-            symptom=_SYMPTOM,
-            help=f"move what it gives or keeps to {code(fact.parameter)}",
-            notes=(),
-            fix=None,
-        )
+        said = f"{function} is to move something to {parameter}, and never reads it"
+        return _report(fact, said, f"move what it gives or keeps to {parameter}")
     if fact.kind == "brought":
         asks = f"asks for {code(fact.text)} and never reads it"
-        does = asks if fact.text else f"brings {code(fact.target)} to the CPU"
-        return Report(
-            span=fact.at,
-            message=f"{code(fact.function)} {does}, and returns what is on the CPU",
-            symptom="RuntimeError: Expected all tensors to be on the same device, but found at least two devices",
-            help=f"write {edit(fact.suggestion)}",
-            notes=(unread,) if fact.text else (Note(f"{code(fact.target)} is brought here", fact.parameter_at),),
-            fix=None,
-        )
+        said = f"{function} {asks if fact.text else f'brings {target} to the CPU'}, and returns what is on the CPU"
+        brought = unread if fact.text else Note(f"{target} is brought here", fact.parameter_at)
+        return _report(fact, said, written, brought, symptom=_RAISES)
     if fact.kind == "unread":
-        told = f"asks for {code(fact.text)}" if fact.text != fact.parameter else f"takes {code(fact.parameter)}"
-        made = f"{code(fact.target)} makes a tensor on the CPU"
-        return Report(
-            span=fact.at,
-            message=f"{code(fact.function)} {told} and never reads it, and {made}",
-            symptom="RuntimeError: Expected all tensors to be on the same device, but found at least two devices",
-            help=f"write {edit(fact.suggestion)} there, or move the result",
-            notes=(unread,),
-            fix=None,
-        )
-    return Report(
-        span=fact.at,
-        message=f"{code(fact.function)} moves some tensors of the object, and leaves {code(fact.target)} where it is",
-        symptom=_SYMPTOM,
-        help=f"move {code(fact.target)} as well",
-        notes=(),
-        fix=None,
-    )
+        told = f"asks for {code(fact.text)}" if fact.text != fact.parameter else f"takes {parameter}"
+        said = f"{function} {told} and never reads it, and {target} makes a tensor on the CPU"
+        return _report(fact, said, f"{written} there, or move the result", unread, symptom=_RAISES)
+    said = f"{function} moves some tensors of the object, and leaves {target} where it is"
+    return _report(fact, said, f"move {target} as well")
+
+
+def _report(fact: DeviceNotForwarded, message: str, remedy: str, *notes: Note, symptom: str = _LATER) -> Report:
+    return Report(span=fact.at, message=message, symptom=symptom, help=remedy, notes=notes, fix=None)
