@@ -12,6 +12,7 @@ from functools import partial
 from torchdevlint.flow.checks.made_here import is_made_here
 from torchdevlint.flow.events import Returned
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.kinds.autograd_functions import is_function
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
 from torchdevlint.flow.state.machine import Frame
@@ -20,7 +21,6 @@ from torchdevlint.flow.state.values import Tensor
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _FROM_DATA = torch_api.DATA_FACTORIES | torch_api.CPU_FACTORIES
-_FUNCTION = "torch.autograd.Function"
 
 
 def _note_returned(event: Returned) -> None:
@@ -60,7 +60,7 @@ def _is_of_data(value: Tensor) -> bool:
 
 
 def _is_of_autograd(frame: Frame) -> bool:
-    return frame.owner is not None and _FUNCTION in frame.owner.library_bases
+    return is_function(frame.owner)
 
 
 def _takes_type(value: Tensor, node: ast.AST, path: str) -> bool:

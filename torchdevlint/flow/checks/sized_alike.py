@@ -17,6 +17,7 @@ from torchdevlint.flow.checks.kernel_buffers import is_as_large
 from torchdevlint.flow.checks.placement import record
 from torchdevlint.flow.events import ForeignCalled, LayerCalled, Mixed, Placed, Returned
 from torchdevlint.flow.facts.tensors import RESULT, SIZED_ALIKE
+from torchdevlint.flow.kinds.autograd_functions import is_function
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
@@ -38,7 +39,6 @@ _FOR_THE_CPU = regex(
 """Names of functions that copy what they get, only look at it, or keep it."""
 _OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|transform|preprocess|load|read")
 """Words of what is prepared on the CPU."""
-_FUNCTION = "torch.autograd.Function"
 _STAND_INS = frozenset({"register_fake", "impl_abstract"})
 
 Part = tuple[ast.expr, Tensor]
@@ -119,7 +119,7 @@ def _note_returned(event: Returned) -> None:
     if not made:
         return
     stands_in = _stands_in(function)
-    surely = stands_in or (frame.owner is not None and _FUNCTION in frame.owner.library_bases)
+    surely = stands_in or is_function(frame.owner)
     for each in made:
         for name, value in _arguments(event.state, function, surely):
             alike = [next(_sized_alike(site.node, name), None) for site in each.creations]

@@ -10,10 +10,14 @@ from torchdevlint.flow.state.machine import Frame, FunctionNode
 _FUNCTIONS = ("torch.autograd.Function", "torch.autograd.function.Function")
 
 
+def is_function(owner: ClassInfo | None) -> bool:
+    """Whether a class is derived from `torch.autograd.Function`, by either of its names."""
+    return owner is not None and any(base in _FUNCTIONS for base in owner.library_bases)
+
+
 def is_autograd(frame: Frame, entry: Entry) -> bool:
     """Whether it is the forward or backward of a Function, which runs wherever the model is."""
-    static = getattr(frame.function, "name", "") in ("forward", "backward")
-    return static and entry.owner is not None and _is_function(entry.owner)
+    return getattr(frame.function, "name", "") in ("forward", "backward") and is_function(entry.owner)
 
 
 def is_run_by_the_engine(frame: Frame) -> bool:
@@ -21,14 +25,9 @@ def is_run_by_the_engine(frame: Frame) -> bool:
 
     The engine runs each node with the device of its stream (torch/csrc/autograd/engine.cpp, `evaluate_function`).
     """
-    is_backward = getattr(frame.function, "name", "") == "backward"
-    return is_backward and frame.owner is not None and _is_function(frame.owner)
+    return getattr(frame.function, "name", "") == "backward" and is_function(frame.owner)
 
 
 def is_gradient(function: FunctionNode, name: str) -> bool:
     """Whether a parameter of the backward of a Function gets a gradient, as all do behind the context."""
     return getattr(function, "name", "") == "backward" and name in positional_names(function)[1:]
-
-
-def _is_function(owner: ClassInfo) -> bool:
-    return any(base in _FUNCTIONS for base in owner.library_bases)
