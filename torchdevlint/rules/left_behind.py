@@ -7,6 +7,7 @@ from torchdevlint.model import Note, Report
 from torchdevlint.rules.wording import code, edit
 
 _LATER = "nothing raises here: what is left behind meets what was moved later"
+_ON_CPU = "nothing raises here: what is on the CPU meets what is on the accelerator later"
 _RAISES = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices"
 
 
@@ -32,7 +33,7 @@ def of_part(fact: DeviceNotForwarded) -> Report:
         asks = f"asks for {code(fact.text)} and never reads it"
         said = f"{function} {asks if fact.text else f'brings {target} to the CPU'}, and returns what is on the CPU"
         brought = unread if fact.text else Note(f"{target} is brought here", fact.parameter_at)
-        return _report(fact, said, written, brought, symptom=_RAISES)
+        return _report(fact, said, written, brought, symptom=_ON_CPU)
     if fact.kind == "unread":
         told = f"asks for {code(fact.text)}" if fact.text != fact.parameter else f"takes {parameter}"
         said = f"{function} {told} and never reads it, and {target} makes a tensor on the CPU"

@@ -25,14 +25,14 @@ class Machine:
         """Where a program for a rule's finding gets its values: what is tried, one after the other.
 
         A move shows only for what is elsewhere, so that its tensors are on the CPU first. A batch may be no loader's
-        here, and is on the CPU all the same; a test may ask for the CPU. For TDL012 all is on an accelerator that is
-        not the current one.
+        here, and is on the CPU all the same; a test may ask for the CPU; a function that is told a device may be given
+        what is elsewhere. For TDL012 all is on an accelerator that is not the current one.
         """
         device = self.second if code == "TDL012" and self.second is not None else self.first
         there, here = Setting(device, device, device), Setting(device, CPU, device)
         if code in ("TDL001", "TDL002"):
             return here, there
-        return (there, here) if code in ("TDL005", "TDL311") else (there,)
+        return (there, here) if code in ("TDL005", "TDL310", "TDL311") else (there,)
 
 
 def control(count: int = 2) -> Machine:

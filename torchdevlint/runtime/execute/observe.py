@@ -129,6 +129,8 @@ def of_result(result: Any, watch: Watch, machine: Machine, setting: Setting) -> 
         return Observation(None, "what it returns holds no tensor")
     if target.code == "TDL012" or not found or not watch.has_come_from_there():
         return Observation(None, "nothing that the flagged expression makes is in what it returns", observed=seen)
+    if any(each != str(setting.device) for each in seen.values()):
+        return Observation(None, "something else that it returns is not on the accelerator", observed=seen)
     return Observation(False, observed=seen)
 
 
