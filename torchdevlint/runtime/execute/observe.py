@@ -95,8 +95,18 @@ def _is_at_work(watch: Watch, row: int) -> bool:
     """Whether what was raised at a line was raised by a flagged expression, or where a note says that it is used."""
     if row not in watch.target.rows:
         return False
+    if row == watch.target.at.row and _is_assigned(watch.target):
+        return True
     notes = frozenset(range(len(watch.told.regions))) - watch.told.at
     return watch.at_work(watch.told.at) or (watch.has_run() and watch.at_work(notes))
+
+
+def _is_assigned(target: Target) -> bool:
+    """Whether an attribute that is flagged is assigned to, ``p.grad = g``: no expression is at work at that time."""
+    path, flagged = statement_at(target.tree.body, target.at), target.at
+    targets = getattr(path[-1], "targets", ()) if path else ()
+    assigned = [each for each in targets if isinstance(each, ast.Attribute)]
+    return any((each.lineno, each.col_offset) == (flagged.row, flagged.column - 1) for each in assigned)
 
 
 def of_claim(error: BaseException) -> Observation:
