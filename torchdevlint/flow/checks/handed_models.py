@@ -1,4 +1,4 @@
-"""Models that are made here and moved nowhere, which a function of this file calls with what it has moved (TDL004).
+"""Models that are made here and moved nowhere, which a function that gets them calls with what was moved (TDL004).
 
 ``train(Net(), loader, device)`` moves the batches, and neither it nor who made the model moves that.
 """
@@ -15,11 +15,10 @@ from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands
-from torchdevlint.flow.scope.names import argument_names, positional_names
+from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame, FunctionNode
-from torchdevlint.flow.state.others import is_elsewhere
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Func
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -68,10 +67,10 @@ def _given(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, nam
 
 
 def _handed_on(frame: Frame, scope: ast.AST) -> Iterator[ast.AST]:
-    """The names that are given to functions of this file which leave them where they are."""
+    """The names that are given to functions of the project which leave them where they are."""
     for call in nodes_in(scope, ast.Call):
-        called = frame.evaluate(call.func, State({})) if isinstance(call.func, ast.Name) else None
-        if not isinstance(called, Func) or is_elsewhere(called) or isinstance(called.node, ast.Lambda):
+        called = frame.evaluate(call.func, State({})) if dotted_path(call.func) else None
+        if not isinstance(called, Func) or called.receiver is not None or isinstance(called.node, ast.Lambda):
             continue
         for name in _left_where(called.node):
             given = _given(call, called.node, name)

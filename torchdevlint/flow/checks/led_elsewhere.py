@@ -34,13 +34,16 @@ def is_placed_elsewhere(frame: Frame, tensor: Tensor) -> bool:
 
 
 def has_meet_elsewhere(
-    frame: Frame, node: ast.AST, sites: Sequence[Site], other: Tensor
+    frame: Frame, node: ast.AST, stayed: Tensor, sites: Sequence[Site], other: Tensor
 ) -> tuple[ast.Call, Frame] | None:
     """The call in this file that has a tensor which another file makes meet, there, what only this file has placed.
 
-    What came in as an argument of this file as well is nowhere for all that it knows.
+    What came in as an argument of this file as well is nowhere for all that it knows. Of the parameters of a model no
+    file makes a tensor, so that a model which this one has made tells that it stays, wherever the other was placed.
     """
     span_of = frame.machine.span_of
+    if not sites and stayed.steps and not any(span_of(each.node).file for each in stayed.steps):
+        return led_by(frame, node)
     if other.device.origin is Origin.ARGUMENT or is_placed_elsewhere(frame, other):
         return None
     if frame.entry.kind == "init" and other.device.origin is Origin.MODEL:

@@ -58,7 +58,7 @@ def _note_mixed(event: Mixed) -> None:
         return
     place = placement.literal_place(frame, other[1])
     meeting = Meeting(frame, state, node, other[0], other[1].device)
-    led = has_meet_elsewhere(frame, node, sites, other[1])
+    led = has_meet_elsewhere(frame, node, stayed[1], sites, other[1])
 
     def make(first: Site | None) -> MixedDevices:
         rest = [site for site in sites if site is not first][:_MAX_FURTHER]

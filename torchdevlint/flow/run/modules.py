@@ -188,6 +188,8 @@ def where_made(module: Library | Obj) -> tuple[Step, ...]:
     """What says where the parameters of a module are: its move, or else where it was made."""
     if module.placed is not None:
         return (replace(module.placed, of_module=True),)
+    if isinstance(module, Obj) and module.device == DEFAULT and module.made_at is not None:
+        return (Step(f"a `{module.info.name}`, made here", module.made_at, of_module=True),)
     if isinstance(module, Obj):
         text = f"`{module.info.name}` is a Module, which moves with its owner"
         return (Step(text, module.info.node, of_module=True),)
