@@ -200,7 +200,7 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
         fact.at
         for fact in held
         if isinstance(fact, IgnoresGivenDevice)
-        and fact.kind != "lone"
+        and fact.kind not in ("lone", "module")
         and not any(_within(fact.at, each) for each in lost)
     }
     shown = literals | {fact.literal for fact in held if isinstance(fact, MixedDevices) and fact.literal is not None}
@@ -239,7 +239,7 @@ def _is_explained(fact: Fact, batches: set[Span], literals: set[Span]) -> bool:
 
 
 def _is_lone(fact: Fact) -> bool:
-    return isinstance(fact, IgnoresGivenDevice) and fact.kind == "lone"
+    return isinstance(fact, IgnoresGivenDevice) and fact.kind in ("lone", "module")
 
 
 def _is_shown(fact: Fact, shown: set[Span], lost: list[Span]) -> bool:

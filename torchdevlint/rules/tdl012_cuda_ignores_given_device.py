@@ -11,7 +11,7 @@ leaves `device="cuda"` or `use_cuda=True` as it is, a move that ignores the flag
 
 Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a device told from outside, a
 `device="cuda"` that is handed on, and what is made for an argument: with its dtype, as large as it and returned, or in
-one kernel with it; and one alone among followed devices.
+one kernel with it; what a Module makes; and one alone among followed devices.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere
@@ -53,7 +53,8 @@ another function combines, and for a type such as `torch.cuda.FloatTensor`.
 Devices that are known in another file, such as the attribute of a base class that this file never reads. Code that says
 what to do on both sides, that is for CUDA by the name or a decorator of its function, or that has chosen the current
 GPU by `torch.cuda.device_of(x)`, or by `torch.cuda.set_device` on every way there, is left alone; a `.cuda()` without
-any device in reach is a matter of portability only. `if torch.cuda.is_available():` before a move counts as the
+any device in reach is a matter of portability only, but for what a method of a Module makes in a file that never asks
+for CUDA, and in no application. `if torch.cuda.is_available():` before a move counts as the
 author's choice where the script moves its model by the same question, and where nothing is combined with the result. In
 an application, which nothing installs, nothing is reported where all programs that import the file run on the current
 GPU alone: they send things to CUDA, and neither they nor what they import ask whether there is an accelerator, name
@@ -139,7 +140,7 @@ def _edit(fact: IgnoresGivenDevice) -> Edit | None:
         return argument_added(fact.call, fact.at, f"{fact.text.partition('=')[0]}={fact.given}")
     if fact.kind == "stream":
         return argument_added(fact.call, fact.at, fact.given)
-    if fact.kind in ("flag", "switch", "lone", *_MET_ELSEWHERE):
+    if fact.kind in ("flag", "switch", "lone", "module", *_MET_ELSEWHERE):
         return None
     if fact.text == ".cuda()":
         asynchronous = ", non_blocking=True" if _is_asynchronous(fact) else ""
@@ -163,6 +164,8 @@ def _message(fact: IgnoresGivenDevice) -> str:
     which = "first" if "cuda:0" in fact.text else "current"
     if fact.kind == "lone":
         return f"{code(fact.text)} means the {which} GPU, in a file that follows devices, such as {code(fact.given)}"
+    if fact.kind == "module":
+        return f"{code(fact.text)} means the {which} GPU, wherever {code(fact.given)} is, and nothing asks for one"
     if fact.kind in _MET_ELSEWHERE:
         used = "uses it with" if fact.kind == "passed" else "is used with"
         return f"{code(fact.text)} means the {which} GPU, but {code(fact.given)} {used} what may be on another device"
@@ -174,7 +177,7 @@ def _help(fact: IgnoresGivenDevice) -> str:
         return f"put it under {edit(f'if {fact.given}:')} too, or give both a device that is chosen once"
     if fact.kind == "buffer":
         return "register it as a buffer or a parameter, which moves with the module"
-    if fact.kind == "lone":
+    if fact.kind in ("lone", "module"):
         return "give it the device of what it is used with, or a device that is given here"
     if fact.kind in _MET_ELSEWHERE:
         return "make it on a device that is given here, or move it there, to the device of what it is used with"

@@ -45,10 +45,16 @@ def concerns(machine: Machine) -> bool:
 @once_a_node
 def _naming(tree: ast.Module) -> frozenset[ast.Call]:
     """The calls that name CUDA, but for those that stand where another choice is written beside them."""
-    if any(_KERNELS.search(name) for name in _imported(tree)):
+    if imports_kernels(tree):
         return frozenset()
     left_alone = set(_with_another_choice(tree))
     return frozenset(call for call in nodes_in(tree, ast.Call) if call not in left_alone and _may_name(call))
+
+
+@once_a_node
+def imports_kernels(tree: ast.Module) -> bool:
+    """Whether a file imports what is for CUDA alone."""
+    return any(_KERNELS.search(name) for name in _imported(tree))
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:

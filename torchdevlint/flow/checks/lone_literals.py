@@ -1,7 +1,8 @@
-"""A literal CUDA device in a file that follows devices everywhere else (TDL012).
+"""A literal CUDA device in a file that follows devices everywhere else, or for what a Module makes (TDL012).
 
 A file that makes and moves its tensors to a device that it is told, or to that of another tensor, in ten places, is
-written for any device. The one ``device="cuda"`` among them was forgotten, whatever that tensor meets.
+written for any device. The one ``device="cuda"`` among them was forgotten, whatever that tensor meets. A Module
+goes where its owner moves it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for
+from torchdevlint.flow.checks.unasked_cuda import module_that_makes
 from torchdevlint.flow.events import Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
@@ -46,19 +48,27 @@ def _note_placed(event: Placed) -> None:
     text = names_cuda(node)
     if text is None or frame.machine.in_child or not frame.machine.imports_torch or is_guarded(state):
         return
-    if is_what_it_is_for(frame) or is_for_cuda(frame) or not _is_for_any_device(frame, node):
+    if is_what_it_is_for(frame) or is_for_cuda(frame) or not _is_for_any_gpu(frame, node):
         return
-    machine, beside = frame.machine, _places(frame.machine.tree).followed[0]
+    machine = frame.machine
+    if _follows_devices(frame, node):
+        beside: ast.AST = _places(machine.tree).followed[0]
+        given, why, kind = machine.text_of(beside), "so does the rest of this file", "lone"
+    else:
+        others, beside, kind = module_that_makes(frame, state, node), frame.function or machine.tree, "module"
+        if others is None:
+            return
+        given, why = others, f"`{others}` goes where its owner moves it"
     machine.explain(*hardcoded.keys_of(node))
     machine.record(
         ("lone literal", node),
         lambda: IgnoresGivenDevice(
             machine.span_of(node),
             text,
-            machine.text_of(beside),
-            "so does the rest of this file",
+            given,
+            why,
             machine.span_of(beside),
-            "lone",
+            kind,
             machine.text_of(node),
             scope=frame.scope,
         ),
@@ -66,16 +76,20 @@ def _note_placed(event: Placed) -> None:
     )
 
 
-def _is_for_any_device(frame: Frame, node: ast.Call) -> bool:
-    """Whether the call stands in a function of a file that follows devices, and that is about no GPU by its name."""
+def _is_for_any_gpu(frame: Frame, node: ast.Call) -> bool:
+    """Whether the call stands in a function that is about no GPU by its name, and under no question for one."""
     function, machine = frame.function, frame.machine
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or _OF_MEASURING.search(function.name.lower()):
         return False
     if machine.words & _FOR_CUDA_ALONE or sets_current_gpu(function, node.lineno):
         return False
-    if _stands_under_question(function, node):
-        return False
-    places = _places(machine.tree)
+    return not _stands_under_question(function, node)
+
+
+def _follows_devices(frame: Frame, node: ast.Call) -> bool:
+    """Whether the rest of its file follows devices, or the rest of its function does."""
+    function: ast.FunctionDef | ast.AsyncFunctionDef = frame.function  # type: ignore[assignment]
+    places = _places(frame.machine.tree)
     if places.literals == 1 and last_name(node.func) != "cuda" and _takes_arguments(function):
         plain = [each for each in places.followed if last_name(each) == "device"]
         given = argument_names(function)

@@ -1,6 +1,7 @@
 """Operands that were made as large as their partner, of which nothing but that is known: ``x + torch.randn(x.shape)``.
 
-What has a shape and meets a tensor is one, wherever it came from. Code that speaks of devices expects it anywhere.
+What has a shape and meets a tensor is one, wherever it came from. Code that speaks of devices expects it anywhere, and
+so does a Module.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_short_for_a_loss
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.flow.scope.origins import made_of
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.machine import Frame
@@ -21,7 +22,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_told_device
 from torchdevlint.flow.state.values import Ref, Site, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, nodes_in
 
 _OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|transform|preprocess|init|load|read")
 """Words of what is prepared on the CPU, or before anything moves."""
@@ -78,10 +79,17 @@ def _may_be_elsewhere(frame: Frame, state: State, name: str) -> bool:
         return False
     if _OF_DATA.search(frame.scope.lower()) or _OF_DATA.search(name.lower()):
         return False
-    if any(_is_of_the_host(frame, state, each) for each in made_of(function, name)):
+    if any(_is_of_the_host(frame, state, each) for each in made_of(function, name)) or _is_moved(function, root):
         return False
-    owner = frame.owner.node if frame.owner is not None else None
-    return knows_devices(function) or (owner is not None and knows_devices(owner))
+    owner = frame.owner
+    return knows_devices(function) or (owner is not None and (owner.is_module or knows_devices(owner.node)))
+
+
+def _is_moved(function: ast.AST, name: str) -> bool:
+    """Whether a move of the function, be it later on, says that it comes from the CPU: ``(x + noise).to(d)``."""
+    moves = (each.func for each in nodes_in(function, ast.Call) if last_name(each.func) in ("to", "cuda"))
+    receivers = (each.value for each in moves if isinstance(each, ast.Attribute))
+    return any(isinstance(part, ast.Name) and part.id == name for each in receivers for part in inside(each))
 
 
 def _is_of_the_host(frame: Frame, state: State, made: ast.expr) -> bool:
@@ -98,7 +106,8 @@ def _is_of_the_host(frame: Frame, state: State, made: ast.expr) -> bool:
 def _is_sized_after(site: Site, name: str) -> bool:
     if not isinstance(site.node, ast.Call) or is_told_device(site) or site.drawn:
         return False
-    return any(dotted_path(each.value) == name for each in sizes_asked(site.node.args))
+    given = [*site.node.args, *(each.value for each in site.node.keywords if each.arg == "size")]
+    return any(dotted_path(each.value) == name for each in sizes_asked(given))
 
 
 EVENTS = {Operated: _note_operands, LayerCalled: _note_call}

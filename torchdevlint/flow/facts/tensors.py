@@ -204,7 +204,8 @@ class IgnoresGivenDevice(Fact, frozen=True):
     is CUDA. Where no device can be named there, because another function shows it, `given` is what brings them
     together: ``kept`` is a variable or call that gives it, ``buffer`` one of the attributes of a Module, ``passed`` a
     call that takes it. Of a ``kernel`` it is what a kernel of an extension gets as well. A ``lone`` literal is one of a
-    file that follows devices elsewhere, of which `given` is one.
+    file that follows devices elsewhere, of which `given` is one; one of a ``module`` is in a method of `given`, which
+    goes where its owner moves it.
     `call` is the text at `at`, `named_at` the argument of it that names the device; `bound` says whether the names of
     `given` are surely bound there, and `of_tensor` that it is the device of a tensor.
     """
@@ -222,3 +223,7 @@ class IgnoresGivenDevice(Fact, frozen=True):
     """The qualified name of the function that holds it."""
     asks: bool = False
     """Whether it is run only where the tests around it found CUDA."""
+
+    @property
+    def is_met_anywhere(self) -> bool:
+        return self.kind == "module"

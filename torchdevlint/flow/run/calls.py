@@ -58,7 +58,7 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import is_built_by_init
 from torchdevlint.flow.state.others import is_elsewhere, owner_of
-from torchdevlint.flow.state.point import State, under_each, without_none
+from torchdevlint.flow.state.point import State, one_of_few, under_each
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
     TEXT,
@@ -86,7 +86,6 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 
-_MAX_DISTRIBUTED = 3
 _PLACED = frozenset({Origin.EXPRESSION, Origin.LITERAL})
 """Where something unknown was moved: if it is called, it is a module."""
 
@@ -118,9 +117,9 @@ def call_attribute(
 ) -> Value:
     """``receiver.name(..)``."""
     if type(receiver) is Choice:
-        receiver = without_none(receiver)
-        if len(receiver.alternatives) > _MAX_DISTRIBUTED:
-            return UNKNOWN
+        receiver = one_of_few(receiver)
+        if type(receiver) is not Choice:
+            return call_attribute(frame, state, node, callee, receiver, arguments) if receiver != UNKNOWN else UNKNOWN
         path = dotted_path(callee.value)
         if path is not None and path not in state.env:
             state.paths.setdefault(path, receiver)
@@ -281,10 +280,10 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         return host_made.convert(frame, state, node, callee, arguments)
     if type(callee) is Tensor and callee.opaque and callee.device.origin in _PLACED:
         return call_module(frame, state, node, run_as_module(callee), arguments)
-    if type(callee) is Choice and len(callee.alternatives) <= _MAX_DISTRIBUTED:
-        there = without_none(callee)
+    there = one_of_few(callee) if type(callee) is Choice else UNKNOWN
+    if type(there) is Choice:
         return under_each(state, there, lambda each: call_value(frame, state, node, each, arguments))
-    return UNKNOWN
+    return call_value(frame, state, node, there, arguments) if there != UNKNOWN else UNKNOWN
 
 
 def _call_function(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> Value:

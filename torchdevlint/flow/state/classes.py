@@ -108,7 +108,7 @@ class ClassInfo:
         unknown = any(not isinstance(base, (Cls, Ref, RecordType)) for info in self.mro for base in info.bases)
         if any(name.startswith(_NO_MODULES_THERE) for name in names) or not (names or unknown):
             return False
-        if any(info._holds_parameters for info in self.mro):
+        if any(info._holds_parameters for info in self.mro) or any(name.endswith(".Module") for name in names):
             return True
         named_so = any(name.endswith(_MODULE_WORDS) for name in names)
         if self._forwards_tensors or (named_so and takes_inputs(self.all_methods.get("forward", (None, None))[1])):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from torchdevlint.flow.state.conditions import compatible
 from torchdevlint.flow.state.devices import Device
 from torchdevlint.flow.state.joins import alternatives, choose
+from torchdevlint.flow.state.tensors import in_common
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import NONE, Choice, Conditions, Names, Value
 
@@ -85,6 +86,15 @@ class State:
 def depth_of(path: str) -> int:
     """How many attributes and items a path goes through: 2 for ``self.a['k']``."""
     return path.count(".") + path.count("[")
+
+
+def one_of_few(choice: Choice) -> Value:
+    """What is called of a choice, where that is not None: few alternatives, or else what they have in common."""
+    there = without_none(choice)
+    return there if len(there.alternatives) <= _MAX_DISTRIBUTED else in_common(there)
+
+
+_MAX_DISTRIBUTED = 3
 
 
 def without_none(choice: Choice) -> Choice:

@@ -201,6 +201,13 @@ def child_of(container: Library, child: Value) -> Value:
 _MANY_KINDS = 2
 
 
+def in_common(choice: Choice) -> Value:
+    """What many alternatives have in common: layers that the arms of a constructor make are a layer of some kind."""
+    kinds = [each for _, each in choice.alternatives if isinstance(each, Library) and each.module]
+    places = {each.device for each in kinds}
+    return Library("", True, places.pop()) if len(kinds) == len(choice.alternatives) and len(places) == 1 else UNKNOWN
+
+
 def elements(value: Value) -> list[Value]:
     """The values directly inside a container."""
     if isinstance(value, Seq):
