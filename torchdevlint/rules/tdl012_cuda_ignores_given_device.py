@@ -10,8 +10,8 @@ leaves `device="cuda"` or `use_cuda=True` as it is, a move that ignores the flag
 `torch.cuda.Stream()` beside moves to `self.device`.
 
 Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a device told from outside, a
-`device="cuda"` that is handed on, and what is made for an argument: with its dtype, as large as it and returned, or in
-one kernel with it; what a Module makes; and one alone among followed devices.
+`device="cuda"` handed on, what a Module makes, or what is made for an argument: with its dtype, as large and returned,
+or in one kernel with it; one alone among followed devices.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere
