@@ -32,7 +32,7 @@ def _note_call(event: ModuleCalled) -> None:
     if frame.machine.default_changed or state.default_device is not None or state.guarded or moves_batches(frame):
         return
     moved = [each for pair in event.arguments.pairs for each in tensor_operands(*pair) if was_moved(each[1])]
-    if moved and has_parameters(module) and _stays(frame, node.func.id):
+    if moved and has_parameters(frame, module) and _stays(frame, node.func.id):
         meet(frame, state, node, node.func, where_made(module), moved[0])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.kinds.held_modules import classes_held
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run.objects import attribute_of_object
 from torchdevlint.flow.scope.names import dotted_path, positional_names
@@ -23,8 +24,8 @@ _MAX_HELD = 3
 """How many modules hold each other on the way to the one that has the buffer."""
 
 
-def has_parameters(module: Library | Obj) -> bool:
-    """Whether its class surely makes parameters, and brings nothing anywhere itself."""
+def has_parameters(frame: Frame, module: Library | Obj) -> bool:
+    """Whether its class surely makes parameters, and neither it nor what it holds brings anything anywhere."""
     if isinstance(module, Library):
         if libraries.holds_tensors(module.name) or libraries.makes_model(module.name):
             return True
@@ -33,7 +34,12 @@ def has_parameters(module: Library | Obj) -> bool:
         return name in torch_api.PARAMETER_MODULES or any(each in torch_api.PARAMETER_MODULES for each in layers)
     if not module.info.resolved or _places(module.info):
         return False
-    return any(each.makes_layers for each in module.info.mro) or any(map(_is_unmoved, _given_to(module)))
+    if any(each.makes_layers for each in module.info.mro):
+        return True
+    if any(_is_unmoved(frame, each) for each in _given_to(module)):
+        return True
+    held = classes_held(module.info, frame.machine.others)
+    return any(each.makes_layers for one in held for each in one.mro) and not any(map(_places, held))
 
 
 def _given_to(module: Obj) -> list[Value]:
@@ -42,9 +48,11 @@ def _given_to(module: Obj) -> list[Value]:
     return [*positional, *(value for _, value in keywords)]
 
 
-def _is_unmoved(given: Value) -> bool:
+def _is_unmoved(frame: Frame, given: Value) -> bool:
     """Whether it is a module with parameters, and where it was made."""
-    return isinstance(given, (Library, Obj)) and given.device == DEFAULT and is_module(given) and has_parameters(given)
+    if not isinstance(given, (Library, Obj)) or given.device != DEFAULT:
+        return False
+    return is_module(given) and has_parameters(frame, given)
 
 
 def meets_own(frame: Frame, module: Obj, hops: int = _MAX_HELD) -> bool:

@@ -50,8 +50,8 @@ def _note_call(event: ModuleCalled) -> None:
         operands = [(at, _as_taken(at, value)) for at, value in operands]
     operands = [each for each in operands if is_there(each[1])] + _moved_by_switch(frame, operands, state)
     moved = [each for each in operands if not _follows_parameters(frame, each[1])]
-    own = has_parameters(module) or _is_optimized(frame, path) or (isinstance(module, Obj) and meets_own(frame, module))
-    if not moved or not own:
+    own = has_parameters(frame, module) or _is_optimized(frame, path)
+    if not moved or not (own or (isinstance(module, Obj) and meets_own(frame, module))):
         return
     if not at_once and not stays(frame, path):
         return
@@ -124,7 +124,7 @@ def _note_method(event: MethodCalled) -> None:
     if not isinstance(node.func, ast.Attribute) or machine.default_changed or state.guarded or state.default_device:
         return
     found, path = module.info.all_methods.get(node.func.attr), dotted_path(node.func.value) or ""
-    if found is None or not path or not (has_parameters(module) or _is_optimized(frame, path)):
+    if found is None or not path or not (has_parameters(frame, module) or _is_optimized(frame, path)):
         return
     if not stays(frame, path, of_known_class=True):
         return

@@ -74,14 +74,30 @@ def holds_parameters(info: ClassInfo, others: OtherFiles | None, holders: frozen
     """
     if any(each.makes_layers for each in info.mro) or any(map(_calculates_with_buffers, info.mro)):
         return True
-    called = (info.found(call.func) for call in nodes_in(info.node, ast.Call))
-    made = [resolved(each, others) for each in (*called, *_classes_kept(info))]
+    made = _made_in(info, others)
     if any(isinstance(each, Ref) and _is_layer(each.name) for each in made):
         return True
     if any(isinstance(each, Func) and _names_layers(each) for each in made):
         return True
     inside = [each.info for each in made if isinstance(each, Cls) and each.info not in holders]
     return any(holds_parameters(each, others, holders | {info}) for each in inside)
+
+
+def classes_held(info: ClassInfo, others: OtherFiles | None) -> set[ClassInfo]:
+    """The classes of Modules that a class makes instances of, and those that they make."""
+    found, left = set[ClassInfo](), [info]
+    while left:
+        made = (each.info for each in _made_in(left.pop(), others) if isinstance(each, Cls))
+        more = {each for each in made if each.is_module} - found
+        found |= more
+        left.extend(more)
+    return found
+
+
+def _made_in(info: ClassInfo, others: OtherFiles | None) -> list[Value | None]:
+    """What a class calls, or keeps to call it later."""
+    called = (info.found(call.func) for call in nodes_in(info.node, ast.Call))
+    return [resolved(each, others) for each in (*called, *_classes_kept(info))]
 
 
 def _calculates_with_buffers(info: ClassInfo) -> bool:
