@@ -149,6 +149,9 @@ CHECKS = {
     "kept_by_objects": {
         "EVENTS": "Returned",
     },
+    "kept_models": {
+        "EVENTS": "ModuleCalled",
+    },
     "kept_together": {
         "EVENTS": "FunctionEnded",
     },

@@ -23,22 +23,29 @@ MAIN = """
         def forward(self, x):
             return self.fc(x) + torch.zeros(3)
 """
-SETS_DEVICES = MAIN + """
+SETS_DEVICES = (
+    MAIN
+    + """
     import os
     os.environ["CUDA_VISIBLE_DEVICES"] = "0"
 """
+)
 DECORATOR = "@names.kept\n        "
-LOOPS = """
+LOOPS = (
+    """
     import torch
     from base import Trainer
     from torch.utils.data import DataLoader
 
     def train(model, data):
         trainer = Trainer()
-""" + 5 * """
+"""
+    + 5
+    * """
         for batch in DataLoader(data):
             model(batch)
 """
+)
 TRAINER = """
     class Trainer:
         def fit(self, model):

@@ -110,7 +110,7 @@ if __name__ == "__main__":
         ("", "", False),
         ("    print(net)", "    args.best = state\n    print(net)", True),
         ('["net"]\n', "\n    args.optimizer.load_state_dict(state)\n", True),
-        ("    assert torch.cuda.is_available()\n    dist.init_process_group(\"nccl\")\n", "", True),
+        ('    assert torch.cuda.is_available()\n    dist.init_process_group("nccl")\n', "", True),
     ],
     ids=["copied at once", "kept", "with an optimizer", "without CUDA"],
 )

@@ -87,9 +87,12 @@ def test_what_another_method_reads_after_or_without_it(tmp_path: Path, trains: b
     assert found(application(tmp_path, helper=ASKING, stopping=STOPPING, experiment=text, main=main)) == expected
 
 
-KEEPING = STOPPING.replace("patience):", "patience, keep):").replace(
-    "self.patience, self.best", "self.keep, self.patience, self.best"
-).replace('path + "/" + "checkpoint.pth"', "self.keep").replace(", path)", ")")
+KEEPING = (
+    STOPPING.replace("patience):", "patience, keep):")
+    .replace("self.patience, self.best", "self.keep, self.patience, self.best")
+    .replace('path + "/" + "checkpoint.pth"', "self.keep")
+    .replace(", path)", ")")
+)
 KEPT = """import argparse
 import os
 import torch

@@ -45,18 +45,18 @@ def _stays(frame: Frame, name: str) -> bool:
     if called_at is None or function is None or isinstance(function, ast.Lambda) or name not in _left_where(function):
         return False
     call, caller = called_at
-    given = _given(call, function, name) if isinstance(call, ast.Call) else None
+    given = given_for(call, function, name) if isinstance(call, ast.Call) else None
     if not isinstance(given, ast.Name):
         return False
     scope = caller.function or caller.machine.tree
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and given.id in argument_names(scope):
         return _stays(caller, given.id)
     ends = {each.value for each in nodes_in(scope, ast.Return) if each.value is not None}
-    alone = left_alone(scope) | asked_for_methods(scope) | ends | set(_handed_on(caller, scope))
+    alone = left_alone(scope) | asked_for_methods(scope) | ends | set(handed_on(caller, scope))
     return given.id in kept_names(scope, alone)
 
 
-def _given(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
+def given_for(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
     """What a call gives for a parameter, by name or by its place among those of a function that is no method."""
     by_name = next((each.value for each in call.keywords if each.arg == name), None)
     names = positional_names(function)
@@ -66,14 +66,14 @@ def _given(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, nam
     return call.args[place] if 0 <= place < len(call.args) else None
 
 
-def _handed_on(frame: Frame, scope: ast.AST) -> Iterator[ast.AST]:
+def handed_on(frame: Frame, scope: ast.AST) -> Iterator[ast.AST]:
     """The names that are given to functions of the project which leave them where they are."""
     for call in nodes_in(scope, ast.Call):
         called = frame.evaluate(call.func, State({})) if dotted_path(call.func) else None
         if not isinstance(called, Func) or called.receiver is not None or isinstance(called.node, ast.Lambda):
             continue
         for name in _left_where(called.node):
-            given = _given(call, called.node, name)
+            given = given_for(call, called.node, name)
             if given is not None:
                 yield given
 
