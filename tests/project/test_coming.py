@@ -310,3 +310,51 @@ def test_a_program_that_starts_others(tmp_path: Path, start: str, count: int) ->
     imports = "import wandb\nimport torch.multiprocessing as mp\nfrom multiprocessing import Process\n"
     root = application(tmp_path, helper=ASKING, net=NET, main=f"{imports}{main}{start}")
     assert rows(root) == count
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        pytest.param("", "", 1, id="a trial"),
+        pytest.param("torch.rand(4)", "torch.rand(4, device='cuda')", 2, id="on an accelerator"),
+        pytest.param("trial = Trial()", "trial = Trial(torch.load('a'))", 2, id="of what it loads"),
+        pytest.param("if __name", "def main():\n    return Trial()\n\nif __name", 1, id="beside a function"),
+        pytest.param(
+            "if __name", "def main():\n    Trial()\n\nif True:\n    main()\n\nif __name", 2, id="it runs more"
+        ),
+    ],
+)
+def test_what_only_a_trial_of_an_unused_file_comes_to(tmp_path: Path, old: str, new: str, count: int) -> None:
+    """Nobody imports or names the file; what it tries of itself, under its guard, brings nobody to another file."""
+    trial = """import torch
+from net import Decoder
+
+class Trial:
+    def __init__(self, path=""):
+        self.net = Decoder(4)
+        self.net.restore(path)
+
+if __name__ == "__main__":
+    trial = Trial()
+    print(trial.net(torch.rand(4)))
+"""
+    trial = trial.replace(old, new)
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN, trying=trial, other="")
+    assert rows(root) == count
+    (root / "README.md").write_text("Start `python trying.py` first.\n")
+    assert rows(root) == 2
+
+
+@pytest.mark.parametrize(
+    ("imports", "asked", "count"),
+    [
+        pytest.param("from hub import Tokenizer", "Tokenizer.restore(path)", 0, id="a class of a library"),
+        pytest.param("", "from hub import Tokenizer\n    Tokenizer.restore(path)", 0, id="imported by the function"),
+        pytest.param("", "from . import hub\n    hub.restore(path)", 1, id="of the package"),
+    ],
+)
+def test_a_method_that_is_asked_of_a_library(tmp_path: Path, imports: str, asked: str, count: int) -> None:
+    """``AutoTokenizer.from_pretrained`` brings nobody to the method of that name which a class of the project has."""
+    main = MAIN.replace("    net.restore(path)", f"    {asked}").replace("import sys", f"import sys\n{imports}")
+    root = application(tmp_path, helper=ASKING, net=NET, main=main, other="")
+    assert rows(root) == count

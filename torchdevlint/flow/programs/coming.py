@@ -16,9 +16,10 @@ from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.looked_up import LISTING
 from torchdevlint.flow.programs.running import Running
 from torchdevlint.flow.programs.unreached import Unreached
+from torchdevlint.flow.programs.unused import is_class_tried, is_unused
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path, first_name
-from torchdevlint.flow.scope.programs import is_program
+from torchdevlint.flow.scope.programs import is_program, names_accelerators, without_comments
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.packaging import declared_commands
 from torchdevlint.project.uses import Project
@@ -75,7 +76,9 @@ class Programs:
         if not self._started or commands is None or any(map(self._is_imported_unseen, self._started)):
             return None
         files = {each.path: each for each in (*self._started, *commands)}
-        started = [each for each in files.values() if not self._callers.ends_at_imports(each)]
+        started = [
+            each for each in files.values() if not self._callers.ends_at_imports(each) and not self._is_left_over(each)
+        ]
         if len(started) > _MOST_PROGRAMS or not (self.are_seen or self._project.saying(("__main__",)) != ()):
             return None
         found = [
@@ -113,6 +116,15 @@ class Programs:
     def _is_own(self, file: ModuleFile, path: str) -> bool:
         """Whether a path of names is that of something in another file of the project."""
         return defined(self._project, file.path, file.tree, path) is not None
+
+    def _is_left_over(self, file: ModuleFile) -> bool:
+        """Whether another file only tries its own class, on the CPU, as nobody needs it any longer."""
+        if file.path == self._own.path or self._project.importers(file.path) or not is_class_tried(file.tree):
+            return False
+        asked = Project(file.path, self._project.library)
+        is_so = not names_accelerators(without_comments(file.source.text)) and is_unused(file.tree, asked)
+        self._project.add(asked)
+        return is_so
 
     def _is_imported_unseen(self, file: ModuleFile) -> bool:
         """Whether nobody is seen to import a file that runs nothing, but another one may: it is not seen which, by all

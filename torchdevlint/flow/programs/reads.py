@@ -53,10 +53,16 @@ def _asked_in(node: ast.AST, attributes: list[ast.Attribute]) -> dict[ast.Attrib
     bound = {each.arg for each in nodes_in(node, ast.arg)}
     bound.update(each.name for kind in _DEFINITIONS for each in nodes_in(node, kind))  # type: ignore[attr-defined]
     bound.update(each.id for each in nodes_in(node, ast.Name) if not isinstance(each.ctx, ast.Load))
-    bound.update(each.asname or first_name(each.name) for each in nodes_in(node, ast.alias))
+    bound.update(each.asname or first_name(each.name) for each in _imported_at_hand(node))
     me = _object_of(node)
     found = {each: _owner(each.value, me) for each in attributes}
     return {each: path for each, path in found.items() if path and (path == "self" or first_name(path) not in bound)}
+
+
+def _imported_at_hand(node: ast.AST) -> list[ast.alias]:
+    """What some code imports itself from its own package, or by the path of a module."""
+    found = [each for held in nodes_in(node, ast.Import) for each in held.names]
+    return found + [each for held in nodes_in(node, ast.ImportFrom) if held.level for each in held.names]
 
 
 def _owner(node: ast.expr, me: str) -> str:

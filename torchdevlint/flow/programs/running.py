@@ -19,7 +19,7 @@ from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.programs.reads import read_by
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.decorators import is_registered
-from torchdevlint.flow.scope.imported_names import definitions
+from torchdevlint.flow.scope.imported_names import definitions, gives_library
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, public_path
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.locate import is_elsewhere
@@ -246,7 +246,7 @@ class Running:
         """What goes by a path of names is asked for an attribute: methods of its class alone, where that is known."""
         if path == "self":
             classes = {(scope.file.path, scope.owner.lineno)} if scope.owner is not None else None
-        elif is_of_modules(scope.file, path):
+        elif _is_of_modules(scope.file, path) or gives_library(self._project, scope.file.path, scope.file.tree, path):
             return
         else:
             bound = list(self.bound(scope.file, path))
@@ -321,7 +321,7 @@ def _imports(statement: ast.stmt) -> bool:
     return any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in inside(statement))
 
 
-def is_of_modules(file: ModuleFile, path: str) -> bool:
+def _is_of_modules(file: ModuleFile, path: str) -> bool:
     """Whether a path of names in a file is surely that of a module, or of what the standard library or torch has."""
     imported = file.bindings.get(first_name(path), ())
     return bool(imported) and all(_is_of_module(each, path) for each in imported)

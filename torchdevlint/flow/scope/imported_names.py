@@ -43,8 +43,18 @@ def definitions(project: Project, home: str, tree: ast.Module, path: str, hops: 
 def is_of_library(project: Project, home: str, tree: ast.Module, node: ast.Attribute) -> bool:
     """Whether an attribute is one of a module that the file at `home` imports, and that is not of its project."""
     owner = dotted_path(node.value) or ""
-    named = [each for each in _imports(tree) if each[3] and f"{owner}.".startswith(f"{each[3]}.")]
-    return bool(named) and all(not level and project.locate(home, module, 0) is None for module, level, _, _ in named)
+    return _are_of_library(project, home, [each for each in _imports(tree) if f"{owner}.".startswith(f"{each[3]}.")])
+
+
+def gives_library(project: Project, home: str, tree: ast.Module, name: str) -> bool:
+    """Whether a name is one that the file at `home` imports from what is not of its project."""
+    return _are_of_library(project, home, [each for each in _imports(tree) if each[3] == name])
+
+
+def _are_of_library(project: Project, home: str, named: list[tuple[str, int, str, str]]) -> bool:
+    """Whether imports, of which there are some, lead out of the project."""
+    found = [each for each in named if each[3]]
+    return bool(found) and all(not level and project.locate(home, module, 0) is None for module, level, _, _ in found)
 
 
 def _in_module(project: Project, path: str, wanted: str, hops: int) -> Defined | None:

@@ -1,0 +1,99 @@
+"""Files that nobody imports or names, and that at most try what they define themselves, as nobody needs them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import PurePath
+
+from torchdevlint.flow.programs.mentions import names_of
+from torchdevlint.flow.scope.names import last_name
+from torchdevlint.flow.scope.programs import is_program, mentions_accelerators
+from torchdevlint.project.modules import is_main_guard
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.notebook import NOTEBOOK
+
+_BINDING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+_MOST_BESIDE = 12
+_MOST_SAYING = 40
+_CLASSES_OF_A_VERSION = 2
+"""So many classes of the same names make two files versions of one; fewer may have their names by chance."""
+
+
+def is_unused(tree: ast.Module, project: Project) -> bool:
+    """Whether nothing runs the file of a project, which nobody imports, or says its name, as others beside it are.
+
+    Where none of these is imported, what would import them may not be there, unless another version of the file is.
+    """
+    if project.path.endswith(NOTEBOOK) or is_program(tree):
+        return False
+    own, others = project.path, project.saying(()) or ()
+    beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
+    if not any(map(project.importers, beside[:_MOST_BESIDE])) and not has_another_version(tree, project):
+        return False
+    names = {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
+    guards = (each for each in tree.body if is_main_guard(each))
+    return all(_is_trial_on_cpu(each, names) for each in guards) and not _is_said(project)
+
+
+def is_class_tried(tree: ast.Module) -> bool:
+    """Whether a file binds names, and no more but to build a class of its own when it is started; its functions may be
+    programs.
+    """
+    classes = {each.name for each in tree.body if isinstance(each, ast.ClassDef)}
+    functions = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+    guards = [each for each in tree.body if is_main_guard(each)]
+    read = {each.id for guard in guards for each in nodes_in(guard, ast.Name)}
+    return bool(read & classes) and not read & functions and all(map(_defines, tree.body))
+
+
+def _defines(statement: ast.stmt) -> bool:
+    """Whether a statement of the top level only binds names, or is what a file does when it is started."""
+    if isinstance(statement, _BINDING) or is_main_guard(statement):
+        return True
+    return isinstance(getattr(statement, "value", None), ast.Constant)
+
+
+def _is_trial_on_cpu(guard: ast.stmt, names: set[str]) -> bool:
+    """Whether a file tries what it defines when it is started, loads nothing, and says nothing of accelerators."""
+    if names.isdisjoint(each.id for each in nodes_in(guard, ast.Name)):
+        return False
+    loads = any("load" in last_name(each.func) for each in nodes_in(guard, ast.Call))
+    return not loads and not mentions_accelerators(ast.unparse(guard))
+
+
+def _is_said(project: Project) -> bool:
+    """Whether the name of the file is said: beside code, or in code, by what does not surely mean another file."""
+    stem = PurePath(project.path).stem
+    said = project.saying((stem,))
+    if said is None or len(said) > _MOST_BESIDE or project.saying((stem,), beside_code=True) != ():
+        return True
+    return any(_may_mean_it(project, path, stem) for path in said)
+
+
+def _may_mean_it(project: Project, path: str, stem: str) -> bool:
+    """Whether a file says a name otherwise than in its comments, or to import another file of that name."""
+    module = project.library.get(path)
+    project.used(path, "", module)
+    if module is None or any(stem in names_of(each) for each in inside(module.tree)):
+        return True
+    imported = [(each.name, 0) for node in nodes_in(module.tree, ast.Import) for each in node.names]
+    for node in nodes_in(module.tree, ast.ImportFrom):
+        imported += [(f"{node.module or ''}.{each.name}".strip("."), node.level) for each in node.names]
+        imported.append((node.module or "", node.level))
+    naming = (each for each in imported if each[0].rpartition(".")[2] == stem)
+    return any(project.locate(path, *each) in (None, project.path) for each in naming)
+
+
+def has_another_version(tree: ast.Module, project: Project, fewest: int = _CLASSES_OF_A_VERSION) -> bool:
+    """Whether a file that is imported defines all classes that this one does, of which there are enough."""
+    names = tuple(each.name for each in tree.body if isinstance(each, ast.ClassDef))
+    if len(names) < fewest:
+        return False
+    defined = [re.compile(rf"^class {name}\b", re.MULTILINE) for name in names]
+    for path in (project.saying(names) or ())[:_MOST_SAYING]:
+        text = project.text_of(path) if path.endswith(".py") else None
+        if text is not None and all(each.search(text.text) for each in defined) and project.importers(path):
+            return True
+    return False
