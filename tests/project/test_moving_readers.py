@@ -91,3 +91,82 @@ def test_a_lost_move_that_all_readers_make(tmp_path: Path, line: str, expected: 
     root = application(tmp_path, net=NET, main=MAIN.format(line=line))
     assert [each for each in found(root) if "TDL001" in each] == expected
     assert "main.py:TDL001" in found(root, "TDL001")
+
+
+KEPT = """import torch
+from torch import nn
+
+class Noise(nn.Module):
+    def __init__(self, steps, device):
+        super().__init__()
+        self.device = device
+        self.betas = torch.linspace(0.1, 0.2, 8)
+        self.betas.to(device)
+        self.alphas = 1.0 - self.betas
+        self.bars = torch.cumprod(self.alphas, dim=0).to(device)
+
+    def forward(self, x):
+        return x * self.bars
+
+    def shown(self, x):
+        return x
+"""
+USING = """import torch
+from kept import Noise
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def main():
+    noise = Noise(8, device).to(device)
+    x = torch.ones(8, device=device)
+    print(noise(x), noise.shown(x))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("return x\n", "return x.cpu()\n", [], id="made of it and moved"),
+        pytest.param("return x\n", "return x * self.alphas.to(x.device)\n", [], id="moved by a method"),
+        pytest.param("return x\n", "return x[:len(self.betas)]\n", [], id="asked for what all tensors tell"),
+        pytest.param("return x\n", "return x * self.alphas\n", ["kept.py:TDL001"], id="needed there"),
+        pytest.param("1.0 - self.betas", "steps - self.betas", ["kept.py:TDL001"], id="made of another thing"),
+        pytest.param("dim=0).to(device)", "dim=0)", ["kept.py:TDL001"], id="moved by nobody"),
+        pytest.param(
+            "self.alphas = 1.0 - self.betas",
+            "self.alphas = self.bars = 1.0 - self.betas",
+            ["kept.py:TDL001"],
+            id="kept twice",
+        ),
+    ],
+)
+def test_a_lost_move_of_what_an_object_keeps(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    root = application(tmp_path, kept=KEPT.replace(old, new), using=USING, other="")
+    assert [each for each in found(root) if each.endswith("TDL001")] == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("print(", "print(noise.betas * x, ", ["kept.py:TDL001"], id="of the object"),
+        pytest.param("print(", "print(getattr(noise, 'betas') * x, ", ["kept.py:TDL001"], id="by a text"),
+        pytest.param(
+            "def main",
+            "class More(Noise):\n    def more(self, x):\n        return self.betas * x\n\ndef main",
+            ["kept.py:TDL001"],
+            id="of a class that is derived",
+        ),
+        pytest.param(
+            "def main",
+            "class Adam:\n    def more(self, x):\n        return self.betas\n\ndef main",
+            [],
+            id="of another class",
+        ),
+    ],
+)
+def test_who_else_reads_what_an_object_keeps(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    root = application(tmp_path, kept=KEPT, using=USING.replace(old, new), other="")
+    assert [each for each in found(root) if each.endswith("TDL001")] == expected

@@ -34,10 +34,10 @@ from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_met_in_test, is_of_fixture_on_cpu, is_of_test_on_cpu, is_test
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
+from torchdevlint.flow.programs.lost_in_vain import is_lost_in_vain
 from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_before import is_moved_before
-from torchdevlint.flow.programs.moved_results import is_moved_next, is_moved_where_called, is_never_read_again
-from torchdevlint.flow.programs.moving_readers import is_moved_by_readers
+from torchdevlint.flow.programs.moved_results import is_moved_where_called
 from torchdevlint.flow.programs.never_finished import is_never_finished
 from torchdevlint.flow.programs.on_accelerators import MIXING, OnAccelerators
 from torchdevlint.flow.programs.places import first_holding
@@ -113,7 +113,8 @@ class Home:
             return True
         if fact.is_of_processes and self._project.path.endswith(NOTEBOOK) and is_one_process(self._tree):
             return True
-        if isinstance(fact, DiscardedMove) and self._application.has_no_users and self._is_lost_in_vain(fact):
+        is_alone = self._application.has_no_users
+        if isinstance(fact, DiscardedMove) and is_alone and is_lost_in_vain(self._tree, fact, self._project):
             return True
         if self._machines.are_where_tensors_are(fact):
             return True
@@ -182,13 +183,6 @@ class Home:
         if self._callers.importers():
             return False
         return is_moved_where_called(self._tree, fact) or is_moved_before(self._tree, fact, self._project)
-
-    def _is_lost_in_vain(self, fact: DiscardedMove) -> bool:
-        """Whether the function that loses a move has no need of it."""
-        assert self._project is not None
-        if is_never_read_again(self._tree, fact) or is_moved_next(self._tree, fact):
-            return True
-        return is_moved_by_readers(self._tree, fact, self._project)
 
     def _is_of_test(self, at: Span) -> bool:
         """Whether a place is in a class that a test has for itself, or tests as a fixture, on the CPU."""

@@ -39,7 +39,7 @@ def is_moved_by_readers(tree: ast.Module, fact: DiscardedMove, project: Project)
     own = project.library.get(project.path) if later else None
     if function is None or own is None or not later:
         return False
-    readers = _Readers(own, project, function, {})
+    readers = Readers(own, project, function, {})
     return all(map(readers.move, _until_bound_anew(tree, fact, later)))
 
 
@@ -58,7 +58,7 @@ def _binds_alone(statement: ast.stmt, name: str) -> bool:
     return bound is not None and bound.value is not None and [dotted_path(each) for each in bound.targets] == [name]
 
 
-class _Readers:
+class Readers:
     """What is done in one function with what a name stands for, where a call gives it what is `known`."""
 
     def __init__(
@@ -84,8 +84,8 @@ class _Readers:
             is_read = is_read or bool(reads)
         return is_read
 
-    def move(self, read: ast.Name) -> bool:
-        """Whether what is read is moved there, or does not have to be."""
+    def move(self, read: ast.Name | ast.Attribute) -> bool:
+        """Whether what is read, a name or what an object keeps, is moved there, or does not have to be."""
         node: ast.AST = read
         parent = self._around.get(id(read))
         if isinstance(parent, ast.Attribute) and parent.attr == "data":
@@ -98,7 +98,7 @@ class _Readers:
             return True
         return self._is_moved_with_all(read) or self._is_given_to_what_moves(node, parent)
 
-    def _is_an_index(self, read: ast.Name) -> bool:
+    def _is_an_index(self, read: ast.expr) -> bool:
         """Whether it, or a part of it, is what a tensor is indexed by: from the CPU it goes with any."""
         node: ast.AST = read
         parent = self._around.get(id(node))
@@ -111,22 +111,26 @@ class _Readers:
         asked = asked_before(self._function.body, read.lineno)
         return all(_outcome(test, self._known) in (outcome, None) for test, outcome in asked)
 
-    def _is_moved_with_all(self, read: ast.Name) -> bool:
+    def _is_moved_with_all(self, read: ast.expr) -> bool:
         """Whether an expression around what is read is moved as a whole, and made of nothing else but numbers."""
         node: ast.AST = read
         while isinstance(node, (ast.expr, ast.keyword)):
             parent = self._around.get(id(node))
             call = self._around.get(id(parent)) if isinstance(parent, ast.Attribute) else None
             if isinstance(call, ast.Call) and parent is call.func and moves_to_device(call):
-                return isinstance(node, ast.expr) and self._is_made_of(node, read)
+                return isinstance(node, ast.expr) and self.is_made_of(node, read)
             if not isinstance(parent, (ast.expr, ast.keyword)):
                 return False
             node = parent
         return False
 
-    def _is_made_of(self, node: ast.expr, read: ast.Name) -> bool:
-        names = {each.id for each in (node, *inside(node)) if isinstance(each, ast.Name)}
-        return all(each == read.id or self._is_imported(each) or self._is_number(each) for each in names)
+    def is_made_of(self, node: ast.expr, read: ast.expr) -> bool:
+        """Whether an expression is made of nothing but what is read, numbers, and what is imported."""
+        path = dotted_path(read)
+        parts = [each for each in (node, *inside(node)) if isinstance(each, (ast.Name, ast.Attribute))]
+        own = {id(each.value) for each in parts if isinstance(each, ast.Attribute) and dotted_path(each) == path}
+        names = {each.id for each in parts if isinstance(each, ast.Name) and id(each) not in own}
+        return all(each == path or self._is_imported(each) or self._is_number(each) for each in names)
 
     def _is_imported(self, name: str) -> bool:
         statements = self._file.bindings.get(name, ())
@@ -163,7 +167,7 @@ class _Readers:
         values = {name: argument_of(parent, function, name, is_bound=False) for name in names}
         name = next((name for name, value in values.items() if value is given), None)
         known = dict(_constants(values, dict(defaults(function))))
-        return name is not None and _Readers(file, self._project, function, known, self._hops - 1).move_argument(name)
+        return name is not None and Readers(file, self._project, function, known, self._hops - 1).move_argument(name)
 
     def _called(self, call: ast.Call) -> tuple[ModuleFile, Function] | None:
         """The function of the top level that a call is of, in this file or another one."""
