@@ -1,12 +1,14 @@
 """Whether what a project saves beside the file that a load reads was brought to the CPU first: ``net.cpu()``.
 
 The name of the file need not be known. What one function reads and writes in one folder are files of one kind, and so
-are those of a folder whose name is written down (``runs / "models" / name``), wherever the project writes them.
+are those of a folder whose name is written down (``runs / "models" / name``), wherever the project writes them. So is
+all that a project saves, if it brings all of it back.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
@@ -19,6 +21,7 @@ from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, own_nodes_in
+from torchdevlint.source.notebook import NOTEBOOK
 
 _JOINS = frozenset("os.path.join pathlib.Path pathlib.PurePath".split())
 _FILLS = frozenset("append extend insert add update".split())
@@ -26,13 +29,25 @@ _COPIES = frozenset("deepcopy copy dict list tuple OrderedDict".split())
 _GIVES_NO_MORE = frozenset("torch.load bool float int len range round str time.time vars".split())
 _UNKNOWN = regex(r"<[^>]*>")
 _PUNCTUATION = regex(r"[/<>]")
+_SAVING = "lightning transformers ignite catalyst fastai accelerate deepspeed composer".split()
+"""Libraries that save files by themselves, under names that they make up."""
+SAVES_BY_ITSELF = regex(
+    rf"^\s*(?:from|import)\s+(?:(?:pytorch_)?(?:{'|'.join(_SAVING)})|mm\w+)\b",
+    re.MULTILINE,
+)
+"""An import of such a library."""
+_SAVES = regex(r"\btorch\.save\(")
 _MOST_FILES = 40
 _MOST_HOPS = 3
 _FEWEST_LETTERS = 3
 
 
 def is_brought_back(own: ModuleFile, project: Project, load: ast.Call) -> bool:
-    """Whether what is saved where a call loads from holds states of Modules, and these are all of the CPU."""
+    """Whether what is saved where a call loads from, or at all, holds states of Modules, and these are of the CPU."""
+    return _is_brought_back_beside(own, project, load) or _is_all_of_cpu(own, project, load)
+
+
+def _is_brought_back_beside(own: ModuleFile, project: Project, load: ast.Call) -> bool:
     around = scopes_of(own.tree, load)[0]
     path = _folder_and_name(around, load.args[0]) if load.args else None
     if path is None:
@@ -43,6 +58,32 @@ def is_brought_back(own: ModuleFile, project: Project, load: ast.Call) -> bool:
         return all(map(partial(_saves_of_cpu, own.tree), here))
     word = folder.rpartition("/")[2]
     return len(word) >= _FEWEST_LETTERS and "<" not in word and _are_all_of_cpu(own, project, word, name)
+
+
+def _is_all_of_cpu(own: ModuleFile, project: Project, load: ast.Call) -> bool:
+    """Whether all that code of a project saves are states of the CPU, some of it under a name that may be the file's.
+
+    No library saves more.
+    A text that does not speak of the CPU brings nothing back, and need not be parsed.
+    """
+    paths, beside = project.saying(("torch", "save")), project.saying(("torch", "save"), beside_code=True)
+    if paths is None or beside is None or len(paths) > _MOST_FILES or any(each.endswith(NOTEBOOK) for each in beside):
+        return False
+    texts = [own.source.text, *(each.text for path in paths if (each := project.text_of(path)) is not None)]
+    if any(_SAVES.search(each) and "cpu" not in each for each in texts):
+        return False
+    if SAVES_BY_ITSELF.search(own.source.text) or any(project.saying((each, "import")) != () for each in _SAVING):
+        return False
+    files = (own, *_modules(project, paths))
+    saved = [(each.tree, save) for each in files for save in _saves(nodes_in(each.tree, ast.Call))]
+    names = [_name(each, save, save.args[1]) for each, save in saved]
+    is_there = bool(load.args) and any(may_be_equal(each, _name(own.tree, load, load.args[0])) for each in names)
+    return is_there and all(_saves_of_cpu(*each) for each in saved)
+
+
+def _name(tree: ast.Module, call: ast.Call, path: ast.expr) -> str:
+    """The name of a file that a call reads or writes, with holes for what is not written down."""
+    return _UNKNOWN.sub(HOLE, _text(scopes_of(tree, call)[0], path).rpartition("/")[2])
 
 
 def _are_all_of_cpu(own: ModuleFile, project: Project, folder: str, name: str) -> bool:

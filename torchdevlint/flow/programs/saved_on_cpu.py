@@ -7,9 +7,9 @@ under the path that another method of it reads, as both are given it, is that fi
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
+from torchdevlint.flow.checks.brought_back import SAVES_BY_ITSELF
 from torchdevlint.flow.checks.file_names import Place, class_around, file_names, path_as_written, scopes_of
 from torchdevlint.flow.checks.saved_names import values_in
 from torchdevlint.flow.checks.telling_names import HOLE, may_be_equal
@@ -21,7 +21,6 @@ from torchdevlint.flow.programs.on_accelerators import MOST_CODE, scope_of
 from torchdevlint.flow.programs.placed_parts import may_have_parts_placed
 from torchdevlint.flow.programs.placed_values import PlacedValues
 from torchdevlint.flow.scope.names import argument_names, public_path
-from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
@@ -30,11 +29,6 @@ _MOST_FILES = 24
 _MOST_SAVES = 8
 """Where more files save something, or more calls may have written what is read, nobody is asked."""
 _OF_TORCH = (".pt", ".pth", ".tar", ".ckpt", ".bin", ".pkl", ".model")
-_OTHERWISE = regex(
-    r"^\s*(?:from|import)\s+(?:(?:pytorch_)?lightning|transformers|ignite|catalyst|fastai|accelerate|deepspeed|composer|mm\w+)\b",
-    re.MULTILINE,
-)
-"""Libraries that save files by themselves, under names that they make up."""
 
 
 def is_saved_on_cpu(own: ModuleFile, project: Project, load: ast.Call) -> bool:
@@ -113,7 +107,7 @@ def _saves_of(own: ModuleFile, project: Project, load: ast.Call) -> list[tuple[M
         return None
     found, others, is_open = [], [], None in names
     for file in (own, *_parsed(project, paths)):
-        if file is None or (is_open and _OTHERWISE.search(file.source.text)):
+        if file is None or (is_open and SAVES_BY_ITSELF.search(file.source.text)):
             return None
         written = [(call, [each for each in known if each is not None]) for call, known in writes_in(file.tree)]
         same = [call for call, known in written if any(_may_be(each, names) for each in known)]
