@@ -81,3 +81,21 @@ def test_the_question(tmp_path: Path, asked: str, count: int) -> None:
 )
 def test_what_calls_give(tmp_path: Path, given: str, count: int) -> None:
     assert rows(tmp_path, "not torch.is_tensor(x)", given) == count
+
+
+@pytest.mark.parametrize(
+    ("last", "count"),
+    [
+        pytest.param("points = torch.from_numpy(points).float()", 0, id="a tensor in the end"),
+        pytest.param("points = torch.from_numpy(points)\npoints = points.numpy()", 1, id="an array in the end"),
+        pytest.param("points = torch.from_numpy(points)\nfor points in env:\n    print(points)", 1, id="by a loop"),
+    ],
+)
+def test_what_a_function_reads_of_the_top_level(tmp_path: Path, last: str, count: int) -> None:
+    """Arrays become tensors under the same name, before anything is called that reads it."""
+    top = (
+        f"env = sys.argv\npoints = np.linspace(0, 1, 3)\n{last}\n\ndef shown(net):\n    return net(points)\n\ndef main"
+    )
+    main = MAIN.replace("def main", top).replace("    GIVEN", "    print(shown(net))")
+    root = application(tmp_path, net=NET.replace("TEST", "not torch.is_tensor(x)"), main=main, other="")
+    assert found(root).count("net.py:TDL003") == count

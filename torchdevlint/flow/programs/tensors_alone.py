@@ -90,7 +90,13 @@ class TensorsAlone:
                 return self._is_bound_so(file, place[1], node, hops)
             if node.id in argument_names(place[1]):
                 return self._is_given(place, node.id, hops)
-        return self._is_bound_so(file, file.tree, node, hops)
+        return self._is_left_so(file, node, hops) if places else self._is_bound_so(file, file.tree, node, hops)
+
+    def _is_left_so(self, file: ModuleFile, node: ast.Name, hops: int) -> bool:
+        """Whether the top level binds a name last to a tensor: a function reads what it is in the end."""
+        values = [None if each.place is not None else each.value for each in values_in(file.tree).get(node.id, ())]
+        known = sorted((each for each in values if each is not None), key=lambda each: each.lineno)
+        return bool(known) and len(known) == len(values) and self._is_tensor(file, known[-1], hops)
 
     def _is_bound_so(self, file: ModuleFile, scope: ast.AST, node: ast.Name, hops: int) -> bool:
         before = bound_before(scope, node)
