@@ -71,7 +71,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.facts.common import BUILT, Creation
+from torchdevlint.flow.facts.common import BUILT, UNREGISTERED, Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.model import Applicability, Fix, Report, Severity, Span
@@ -121,6 +121,8 @@ def _message(fact: MixedDevices, first: Creation) -> str:
         return f"`{first.function}` makes a tensor that {kept} keeps on the CPU when the Module moves, {other}"
     if fact.stayed.device == BUILT:
         return f"{kept} is made of the Module's own tensors and does not move with it, {other}"
+    if fact.stayed.device == UNREGISTERED:
+        return f"{kept} keeps a tensor that does not move with the Module, {other}"
     return f"{kept} keeps a tensor that `__init__` is given and does not move with the Module, {other}"
 
 

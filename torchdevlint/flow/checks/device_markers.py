@@ -1,7 +1,8 @@
 """Tensors that a Module keeps for nothing but to say where it is: ``x.to(self.dummy.device)``.
 
 A buffer or Parameter says that. A plain attribute stays on the CPU, and sends everything there. So does one without
-dimensions, of which no other use says that it stayed: it may be combined with tensors of any device.
+dimensions, of which no other use says that it stayed: it may be combined with tensors of any device. One that is made
+empty is there for nothing else, whoever reads it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.events import DeviceRead, Mixed
 from torchdevlint.flow.facts.tensors import MARKER
+from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.kinds.construction import is_part_of_init
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.kinds.sizes import is_made_empty
+from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.machine import Frame
@@ -27,18 +30,26 @@ _MOVERS = ("to", "cuda", "_apply")
 def _note_read(event: DeviceRead) -> None:
     """``self.dummy.device`` in a method, where ``__init__`` made `self.dummy` to say where things are."""
     frame, owner, node = event.frame, event.frame.owner, event.node
-    path = dotted_path(node.value) or ""
+    path = _attribute_read(frame, node.value)
     if owner is None or not owner.is_module or not path.startswith("self.") or path.count(".") > 1:
         return
     if frame.entry.kind == "init" or _is_while_made(frame, owner) or not _stays(owner, path[5:]):
         return
-    if event.tensor.ndim and not _only_marks(owner, path[5:]):
+    if event.tensor.ndim and not (is_made_empty(event.tensor) or _only_marks(owner, path[5:])):
         return
     if any(site.where != "init" for site in event.tensor.creations):
         return
     there = Tensor(MODEL, None, (), (Step("asked for here", node),))
     pair = (node.value, event.tensor), (node, there)
     frame.machine.emit(Mixed(frame, event.state, node, MARKER, *pair, False))
+
+
+def _attribute_read(frame: Frame, node: ast.expr) -> str:
+    """``self.dummy``, also where a name of the method stands for it: ``dummy = cast(Tensor, self.dummy)``."""
+    bound = bound_once(frame, node) if isinstance(node, ast.Name) else node
+    if isinstance(bound, ast.Call) and public_path(bound.func) == "typing.cast" and len(bound.args) > 1:
+        bound = bound.args[1]
+    return "" if bound is None else dotted_path(bound) or ""
 
 
 def _is_while_made(frame: Frame, owner: ClassInfo) -> bool:

@@ -10,6 +10,8 @@ from torchdevlint.model import Span
 
 BUILT = "the device that the Module was built on"
 """Where what ``__init__`` of a Module makes of its parameters and buffers stays."""
+UNREGISTERED = "the device that it was made on"
+"""Where a tensor stays that ``__init__`` of a Module keeps beside buffers, and of which nothing says where it was."""
 
 
 class _Shared(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.held_modules import held_in
 from torchdevlint.flow.kinds.tensor_uses import is_taken_by_torch
 from torchdevlint.flow.run import appended, gradients
-from torchdevlint.flow.run.built_attributes import keep_wrapped
+from torchdevlint.flow.run.built_attributes import is_written_by_init, keep_wrapped
 from torchdevlint.flow.run.built_of_own import refills
 from torchdevlint.flow.run.objects import keep, registered, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
@@ -170,7 +170,8 @@ def _assign_attribute(
         receiver.info.assigned_at.setdefault(target.attr, target)
         if frame.entry.kind == "init" and refills(value, state.paths.get(dotted_path(target) or "")):
             value = registered(value)  # type: ignore[arg-type]
-        kept, passing = keep(frame, receiver, target, value), target in _passing(frame)
+        kept = keep(frame, receiver, target, value)
+        passing = target in _passing(frame) or is_written_by_init(frame, receiver.info, target.attr)
         held = write_attribute(receiver, target.attr, kept, state.conditions, passing=passing)
         if not passing:
             keep_wrapped(receiver.info, target, held)

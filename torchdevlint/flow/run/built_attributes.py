@@ -66,6 +66,20 @@ def keep_moved(frame: Frame, state: State, node: ast.expr, moved: Value) -> None
         owner.attributes[node.attr] = _unless_none(owner.attributes.get(node.attr, moved), moved)
 
 
+def is_written_by_init(frame: Frame, info: ClassInfo, name: str) -> bool:
+    """Whether a method that is entered by itself writes what it has written already when ``__init__`` called it.
+
+    Only then its arguments were known, and what ``__init__`` had kept before.
+    """
+    function, machine = frame.function, frame.machine
+    if frame.depth or name not in info.attributes or not info.is_module or function not in machine.entered:
+        return False
+    own = next((each for each, node in info.methods.items() if node is function), "__init__")
+    init = info.all_methods.get("__init__")
+    run = init is not None and init[1] in info.evaluated
+    return own != "__init__" and run and is_part_of_init(machine, info, own)
+
+
 def _unless_none(held: Value, moved: Value) -> Value:
     """What is held after the move by whoever finds either the model or, before it is made, None."""
     none_yet = [each for each in alternatives(held) if each[1] == NONE]

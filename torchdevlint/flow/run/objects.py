@@ -7,22 +7,23 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.kinds.beside_buffers import beside_a_buffer
 from torchdevlint.flow.kinds.kept_arguments import as_used
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import appended
 from torchdevlint.flow.run.built_of_own import built_of_own, switches_mode
 from torchdevlint.flow.run.instances import as_made
+from torchdevlint.flow.run.written_attributes import as_given, is_made_alike, tell_sizes, write
 from torchdevlint.flow.scope.asserted import asserts_place
 from torchdevlint.flow.scope.own_devices import is_in_stages
 from torchdevlint.flow.state.classes import ClassInfo, bind, is_module_class
-from torchdevlint.flow.state.conditions import compatible
-from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, stays_behind
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.entries import Entry
-from torchdevlint.flow.state.joins import alternatives, blurred, distribute, join
+from torchdevlint.flow.state.joins import alternatives, distribute, join
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import is_elsewhere
 from torchdevlint.flow.state.records import given_fields, of_itself
-from torchdevlint.flow.state.tensors import at, sites_in, tensors_in
+from torchdevlint.flow.state.tensors import at, sites_in
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NONE,
@@ -170,11 +171,14 @@ def write_attribute(receiver: Value, name: str, value: Value, where: Conditions 
     if info.attributes.get(name, NONE) == NONE and name in given_fields(info):
         info.attributes[name] = Unknown(given=Device(Origin.ARGUMENT, "self"))
     first = info.written_if.setdefault(name, where)
-    if where and not first and name in info.attributes and _is_made_alike(info.attributes[name], value):
+    if where and not first and name in info.attributes and is_made_alike(info.attributes[name], value):
         first = info.written_if[name] = where  # a call had settled the test around it
-    _write(info.attributes, name, value, first, where)
+    value = as_given(info, name, value)
+    write(info.attributes, name, value, first, where)
+    if info.is_module:
+        tell_sizes(info, name, value)
     if receiver.made_at is None:
-        _write(info.apart_from_calls, name, value, first, where)
+        write(info.apart_from_calls, name, value, first, where)
     return value
 
 
@@ -185,34 +189,6 @@ def _is_from_callers(value: Value) -> bool:
     """
     held = [each for _, each in alternatives(value) if each != NONE]
     return bool(held) and all(isinstance(each, Tensor) and each.device.origin is Origin.ARGUMENT for each in held)
-
-
-def _write(attributes: dict[str, Value], name: str, value: Value, first: Conditions, conditions: Conditions) -> None:
-    """Joins what is known with a further value; `first` are the conditions of what was written first."""
-    known = attributes.get(name)
-    if known is None:
-        attributes[name] = value
-    elif _are_arms(known, first, conditions) and _is_fresh_in_one(both := join(known, value, first, conditions)):
-        attributes[name] = both
-    elif not (_is_kept(known) and _stays(value)) and not _is_made_alike(known, value):
-        attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
-
-
-def _are_arms(known: Value, first: Conditions, conditions: Conditions) -> bool:
-    """Whether each of what is known was written in another arm of a test, so that an instance holds one of them."""
-    held = known.alternatives if isinstance(known, Choice) else ((first, known),)
-    return not any(compatible(each, conditions) for each, _ in held)
-
-
-def _is_fresh_in_one(value: Value) -> bool:
-    """Whether one of several alternatives is what a factory makes on the default device, and none was put elsewhere.
-
-    Where one arm chooses a device, the other one is for a machine or a caller without one.
-    """
-    held = [each for _, each in alternatives(value)]
-    tensors = [each for each in held if isinstance(each, Tensor)]
-    fresh = [each for each in tensors if each.device == DEFAULT and each.creations]
-    return bool(fresh) and all(each in fresh or each.device in (MODEL, TOP) or _is_kept(each) for each in tensors)
 
 
 def _is_a_stage(value: Value, info: ClassInfo) -> bool:
@@ -230,40 +206,6 @@ def _maybe_registered(value: Value) -> Value:
     return value
 
 
-def _is_kept(value: Value) -> bool:
-    """Whether it is an argument that a Module keeps as it came, or None."""
-    return any(type(each) is Tensor and each.device.origin is Origin.KEPT for _, each in alternatives(value))
-
-
-def _stays(value: Value) -> bool:
-    """Whether moving the Module leaves it behind whatever it is, as what a caller in this file makes on the CPU."""
-    held = [each for _, each in alternatives(value) if each != NONE]
-    return all(isinstance(each, Tensor) and stays_behind(each.device) for each in held)
-
-
-def _is_made_alike(one: Value, other: Value) -> bool:
-    """Whether both are what the same factories made in the same place, or None, as in two runs of one ``__init__``."""
-    return (made := _made(one)) is not None and made == _made(other)
-
-
-def _made(value: Value) -> frozenset[object] | None:
-    """Where each alternative was made, and is; None where one is neither a new tensor nor None."""
-    held = [each for _, each in alternatives(value)]
-    if not all(each == NONE or (isinstance(each, Tensor) and each.creations) for each in held):
-        return None
-    return frozenset((each.device, each.creations) if isinstance(each, Tensor) else None for each in held)
-
-
-def _any_of(value: Value) -> Value:
-    """What an attribute holds, or each item of it, that several places write: nobody knows which of them came last."""
-    if isinstance(value, Seq) and value.items is None:
-        return replace(value, element=_any_of(value.element))
-    rest = [each for _, each in alternatives(value) if each != NONE]
-    held = (Tensor, Seq, Map) if any(isinstance(each, Unknown) and each.given for each in rest) else Tensor
-    is_placed = any(isinstance(each, held) and next(tensors_in(each), None) is not None for each in rest)
-    return blurred(value) if is_placed and len(rest) > 1 else value
-
-
 def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Value:
     """What a Module keeps that ``__init__`` was given: no Module moves a tensor that it does not register.
 
@@ -277,6 +219,10 @@ def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Va
         cached = isinstance(value, Tensor) and (frame.context == "init" or switches_mode(frame))
         return built_of_own(frame, receiver.info, target, value) if cached else value  # type: ignore[arg-type]
     value = as_used(receiver.info, target, value) if isinstance(value, Unknown) else value
+    return beside_a_buffer(frame, receiver.info, target, _kept(frame, receiver, target, value))
+
+
+def _kept(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Value:
     if not isinstance(value, Tensor) or value.parameter:
         return value
     if value.device.origin is not Origin.ARGUMENT:

@@ -77,6 +77,8 @@ class Device(Struct, frozen=True):
             return f"the device of `{self.name}`"
         if self == BUILT:
             return common.BUILT
+        if self == UNREGISTERED:
+            return common.UNREGISTERED
         if self.origin is Origin.KEPT:
             return f"the device that `{self.name}` had when it was given"
         return "an unknown device"
@@ -91,6 +93,8 @@ MODEL = Device(Origin.MODEL)
 LOADER = Device(Origin.LOADER)
 BUILT = Device(Origin.KEPT, "self")
 """Where a Module was when it was built, for what ``__init__`` made of its buffers and parameters and keeps."""
+UNREGISTERED = Device(Origin.KEPT)
+"""Where a tensor was when ``__init__`` of a Module kept it without registering it."""
 
 
 def literal(text: str) -> Device:
