@@ -197,6 +197,9 @@ CHECKS = {
     "moves": {
         "EVENTS": "Discarded Looped",
     },
+    "one_of_several": {
+        "EVENTS": "Constructed ForeignCalled Returned UnknownCalled",
+    },
     "own_gpus": {
         "FUNCTIONS": (
             "torch.accelerator.set_device_index torch.arange torch.as_tensor torch.asarray torch.bartlett_window"
@@ -245,7 +248,7 @@ CHECKS = {
         "EVENTS": "Met",
     },
     "twins": {
-        "EVENTS": "FunctionEnded Returned",
+        "EVENTS": "FunctionEnded",
     },
     "unmoved_models": {
         "EVENTS": "LayerCalled MethodCalled ModuleCalled",

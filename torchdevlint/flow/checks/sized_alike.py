@@ -74,6 +74,11 @@ def _look(frame: Frame, state: State, node: ast.Call, operands: Iterable[tuple[a
                 break
 
 
+def is_for_the_cpu(node: ast.Call) -> bool:
+    """Whether what is called copies what it gets to the CPU, only looks at it or keeps it, as far as its name says."""
+    return _FOR_THE_CPU.search(last_name(node.func)) is not None
+
+
 def _is_foreign(node: ast.Call) -> bool:
     """Whether it is no method of the object itself, and its name speaks of nothing that is done on the CPU."""
     name = dotted_path(node.func)
