@@ -6,6 +6,7 @@ No call has to be seen that gives it a tensor of an accelerator; what says that 
 from __future__ import annotations
 
 import ast
+import re
 
 from torchdevlint.flow.knowledge.libraries import OTHER_FRAMEWORKS
 from torchdevlint.flow.run.numpy_reads import is_made_by_call
@@ -63,13 +64,23 @@ def _is_open(frame: Frame, state: State, read: ast.AST) -> bool:
     about. What becomes a tensor of torch again comes from another framework.
     """
     function = frame.function
-    if state.conditions or not isinstance(function, ast.FunctionDef) or function in frame.machine.pipeline:
+    if any(map(_decides_places, state.conditions)) or not isinstance(function, ast.FunctionDef):
+        return False
+    if function in frame.machine.pipeline:
         return False
     if not isinstance(read, ast.Call) or not isinstance(read.func, ast.Attribute) or read.func.attr != "numpy":
         return False
     if brings_any(function) or _names_cpu(function) or any(map(_is_of_another, frame.machine.globals.values())):
         return False
     return not _becomes_tensor(function, read)
+
+
+def _decides_places(condition: tuple[str, bool]) -> bool:
+    """Whether a test may say where something is, or of which kind."""
+    return _OF_PLACES.search(condition[0]) is not None
+
+
+_OF_PLACES = regex(r"cuda|gpu|cpu|device|numpy|tensor|isinstance|\bnp\b|type", re.IGNORECASE)
 
 
 def _is_of_another(value: Value) -> bool:

@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.followed_devices import (
     is_followed_beside,
     root_of,
 )
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name
 from torchdevlint.flow.scope.uses import Scope, bindings_in, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import is_module
@@ -138,6 +138,9 @@ def note_unknown(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> 
         given = Tensor(Device(Origin.ARGUMENT, read.id), None, (), (Step("read as a tensor", read),))
         if followed or _is_as_given(frame, frame.function, read):
             frame.machine.emit(ReadByHost(frame, state, node, (read, given), given=not followed))
+    elif is_detached(node) and not _is_copied(read):
+        step = Step(f"`{frame.machine.text_of(read)}` is read as a tensor of a model", read, of_module=True)
+        frame.machine.emit(ReadByHost(frame, state, node, (read, Tensor(TOP, None, (), (step,))), given=True))
 
 
 def _argument_in(read: ast.expr) -> ast.Name | None:
@@ -177,7 +180,7 @@ def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Cal
 
 
 def is_made_by_call(frame: Frame, state: State, detached: ast.expr) -> bool:
-    """Whether what is detached is what calls in this function gave, for nothing that was made on the CPU.
+    """Whether what is detached is what calls in this function give, for nothing that was made on the CPU.
 
     Of a Module that is read there, other code tells where it is; and what a loop goes through may be data.
     """
@@ -191,7 +194,10 @@ def is_made_by_call(frame: Frame, state: State, detached: ast.expr) -> bool:
         return False
     made = [value for name in names for value in values_by_path(function).get(name, ())]
     made += [value for name in names for _, value in unpacked_to(function, name)]
-    return bool(made) and all(isinstance(each, ast.Call) and not _is_given_of_cpu(frame, state, each) for each in made)
+    calls = [each for each in made if isinstance(each, ast.Call) and not _is_given_of_cpu(frame, state, each)]
+    first = _first_call(detached)
+    is_of_call = isinstance(first, ast.Call) and last_name(first.func) != "detach"
+    return len(calls) == len(made) and (bool(calls) or is_of_call)
 
 
 def _is_as_given(frame: Frame, function: FunctionNode, name: ast.Name) -> bool:

@@ -104,12 +104,17 @@ def _start(node: ast.AST) -> ast.AST:
     return node
 
 
+_RESHAPES = frozenset("view reshape flatten squeeze unsqueeze float double contiguous clone permute t".split())
+
+
 def is_detached(read: ast.Call) -> bool:
     """Whether it is ``x.detach().numpy()``: who detaches expects a tensor that a model, or an optimizer, works on.
 
-    ``x.data.numpy()`` is how that was written before there was `detach`.
+    ``x.data.numpy()`` is how that was written before there was `detach`; ``x.detach().view(-1).numpy()`` is one more.
     """
     before = read.func.value if isinstance(read.func, ast.Attribute) and read.func.attr == "numpy" else None
+    while isinstance(before, ast.Call) and isinstance(before.func, ast.Attribute) and before.func.attr in _RESHAPES:
+        before = before.func.value
     if isinstance(before, ast.Attribute):
         return before.attr == "data"
     return isinstance(before, ast.Call) and not before.args and last_name(before.func) == "detach"
