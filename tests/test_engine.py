@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from tests.conftest import ROOT
 from tests.forked import python
-from torchdevlint import engine, rules
+from torchdevlint import engine, jobs, rules
 from torchdevlint.config import Settings
 from torchdevlint.flow import analyse as inference
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
@@ -360,11 +360,11 @@ def test_a_dead_worker_costs_its_file(monkeypatch: pytest.MonkeyPatch, in_folder
 
 def test_little_work_is_done_in_this_process(in_folder: Path) -> None:
     (in_folder / "a.py").write_bytes(LOAD)
-    assert engine.automatic_jobs(["a.py"] * 500) == 1
-    assert engine.automatic_jobs([]) == 1
-    (in_folder / "b.py").write_bytes(b"#" * engine.SMALL_BYTES)
-    assert engine.automatic_jobs(["b.py"]) == 1
-    assert engine.automatic_jobs(["b.py", *["gone.py"] * 10]) >= 1
+    assert jobs.automatic_jobs(["a.py"] * 500) == 1
+    assert jobs.automatic_jobs([]) == 1
+    (in_folder / "b.py").write_bytes(b"#" * jobs.SMALL_BYTES)
+    assert jobs.automatic_jobs(["b.py"]) == 1
+    assert jobs.automatic_jobs(["b.py", *["gone.py"] * 10]) >= 1
 
 
 INTERRUPTED = """\

@@ -7,10 +7,8 @@ kept the tool from its job is a `Problem`.
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -21,6 +19,8 @@ from torchdevlint.config import ConfigError, Settings, SettingsOf
 from torchdevlint.files import absolute, content
 from torchdevlint.findings import Reports, describe, judged, of_reports, of_rule
 from torchdevlint.flow.facts.files import InvalidSyntax
+from torchdevlint.frames import in_one_piece
+from torchdevlint.jobs import automatic_jobs
 from torchdevlint.model import FileResult, Problem, Run, Span, run_of
 from torchdevlint.project.aside import is_aside, is_for_old_python, is_read_when_imported
 from torchdevlint.project.modules import HELD, LARGEST, ModuleFile, digest_of
@@ -43,11 +43,10 @@ REVEALED = "TDL903"
 """The rule that answers comments, whichever rules are selected."""
 ITS_OWN = frozenset({"TDL900", "TDL901", "TDL902", REVEALED})
 """Rules about suppressions and broken files, which inside flake8 are flake8's business, and about our own comments."""
-SMALL_FILES, SMALL_BYTES = 8, 400_000
-"""Below either of these one process is done before a second one has started."""
 TOO_DEEP = "too deeply nested to be analysed"
 
 
+@in_one_piece
 def check_paths(
     files: Sequence[str],
     settings: SettingsOf,
@@ -123,22 +122,6 @@ def _stream(files: Sequence[tuple[str, Settings]], jobs: int) -> Generator[tuple
     yield from pool.each(_check_file, _lost, files, jobs)
 
 
-def automatic_jobs(files: Sequence[str]) -> int:
-    """One for little work, else the number of CPUs that this process may use."""
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if cpus == 1 or len(files) < SMALL_FILES:
-        return 1
-    total = 0
-    for file in files:
-        try:
-            total += Path(file).stat().st_size
-        except OSError:
-            continue
-        if total >= SMALL_BYTES:
-            return cpus
-    return 1
-
-
 def check_file(filename: str, settings: Settings) -> FileResult:
     """Check one file of the file system."""
     return _check_file((filename, settings))[0]
@@ -156,6 +139,7 @@ def _check_file(of: tuple[str, Settings]) -> tuple[FileResult, Entry | None]:
     return _check(data, filename, settings, saved=True)
 
 
+@in_one_piece
 def check_bytes(data: bytes, filename: str, settings: Settings, recording: Recording | None = None) -> FileResult:
     """Check a file whose content is at hand; `filename` need not exist, and what imports it sees what is saved.
 
@@ -273,6 +257,7 @@ def _analysed(
     return found, Entry(Kept(module.bytes_digest, pragmas, tuple(reports), joined), codes, project.uses())
 
 
+@in_one_piece
 def check_tree(
     tree: ast.Module,
     text: str,

@@ -16,6 +16,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TypeVar
 
+from torchdevlint.frames import in_one_piece
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -136,6 +138,7 @@ def _starting() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
+@in_one_piece
 def _chunk(work: Callable[[T], R], files: Sequence[T]) -> list[R]:
     return [work(file) for file in files]
 

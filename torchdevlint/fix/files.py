@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from torchdevlint.config import Settings, SettingsOf
-from torchdevlint.engine import automatic_jobs
 from torchdevlint.files import content
 from torchdevlint.fix.changes import Change, Fixes
 from torchdevlint.fix.choice import has_applicable
 from torchdevlint.fix.text import Fixed, fix_bytes
 from torchdevlint.fix.write import replace_content
+from torchdevlint.jobs import automatic_jobs
 from torchdevlint.model import FileResult, Problem, Run, run_of
 
 
