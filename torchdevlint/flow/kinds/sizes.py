@@ -16,6 +16,10 @@ from torchdevlint.flow.state.values import MAX_ITEMS, Conditions, Ref, Tensor, V
 from torchdevlint.source.nodes import inside
 
 
+Shape = tuple[int | None, ...]
+"""The sizes of a tensor, as they are written."""
+
+
 def is_one_element(value: Tensor) -> bool:
     """Whether a vector comes from a call such as ``torch.zeros(1)`` or ``torch.tensor([0.5])``."""
     return value.ndim == 1 and any(_makes_one_element(site.node) for site in value.creations)
@@ -28,25 +32,43 @@ def _makes_one_element(node: ast.AST) -> bool:
     return isinstance(first, ast.Constant) and first.value == 1
 
 
-def what_is_filled(value: Value, conditions: Conditions = ()) -> Value | None:
-    """`value` without what was made empty; None if nothing is left."""
+def what_is_filled(value: Value, conditions: Conditions = (), shape: Shape | None = None) -> Value | None:
+    """`value` without what was made empty, in that shape if one is given; None if nothing is left."""
     held = alternatives(value, conditions)
-    left = [each for each in held if not is_made_empty(each[1])]
+    left = [each for each in held if not is_made_empty(each[1], shape)]
     return value if len(left) == len(held) else choose(left) if left else None
 
 
-def is_made_empty(value: Value) -> bool:
-    """Whether it is ``torch.tensor([])``, ``torch.empty(0, 4)`` or ``torch.Tensor()``, as it was made."""
-    if not isinstance(value, Tensor) or len(value.creations) != 1 or len(value.steps) != 1:
+def is_made_empty(value: Value, shape: Shape | None = None) -> bool:
+    """Whether it is ``torch.tensor([])``, ``torch.empty(0, 4)`` or ``torch.Tensor()``, as it was made.
+
+    With a `shape`, whether it has that one: a size that is no number may be any.
+    """
+    made = _made_shape(value)
+    if made is None or 0 not in made:
         return False
+    if shape is None:
+        return True
+    return len(shape) == len(made) and all(here in (None, there) for here, there in zip(made, shape, strict=True))
+
+
+def _made_shape(value: Value) -> Shape | None:
+    """The sizes that the factory of a tensor is given, as far as they are numbers; None where it is none of sizes."""
+    if not isinstance(value, Tensor) or len(value.creations) != 1 or len(value.steps) != 1:
+        return None
     site = value.creations[0]
     maker, args = site.function.rpartition(".")[2], site.node.args if isinstance(site.node, ast.Call) else []
     listed = args[0].elts if args and isinstance(args[0], (ast.List, ast.Tuple)) else None
     if maker in torch_api.LEGACY_CONSTRUCTORS | torch_api.DATA_FACTORIES and (listed is not None or not args):
-        return not listed
-    sizes = args if listed is None else listed
+        return None if listed else (0,)
     takes_sizes = maker in torch_api.SIZE_FACTORIES | torch_api.LEGACY_CONSTRUCTORS
-    return takes_sizes and any(is_zero(each) for each in sizes)
+    return shape_of(args if listed is None else listed) if takes_sizes else None
+
+
+def shape_of(sizes: Iterable[ast.expr]) -> Shape:
+    """``(0, 4)`` for the two numbers; None stands for what is none."""
+    numbers = (each.value if isinstance(each, ast.Constant) else None for each in sizes)
+    return tuple(each if isinstance(each, int) else None for each in numbers)
 
 
 def is_zero(node: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import Asked
 from torchdevlint.flow.kinds import wrappers
-from torchdevlint.flow.kinds.sizes import is_zero, what_is_filled
+from torchdevlint.flow.kinds.sizes import Shape, is_zero, shape_of, what_is_filled
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.agreement import compares_devices, refine_places
 from torchdevlint.flow.run.branch_tests import condition_of, written_outcome
@@ -18,7 +18,7 @@ from torchdevlint.flow.run.dimensions import refine_dimensions
 from torchdevlint.flow.run.filtered import refine_filtered
 from torchdevlint.flow.run.instance_arms import refine_instance
 from torchdevlint.flow.scope.assigned import assignments_by_path
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.state.conditions import extended
@@ -184,23 +184,44 @@ def _either_of(one: State, other: State) -> State:
 
 
 def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
-    """``len(x) == 0``, ``x.numel() > 0``: a tensor that was made empty does not get into the other arm."""
-    filled, sized = holds, test
+    """``len(x) == 0``, ``x.numel() > 0``: a tensor that was made empty does not get into the other arm.
+
+    Nor does one where its whole shape is asked for, ``x.shape == torch.Size([0, 0])``, if it was made in that one.
+    """
+    filled, sized, shape = holds, test, None
     if isinstance(test, ast.Compare):
-        if not is_zero(test.comparators[0]):
-            return
         operator, sized = test.ops[0], test.left
+        shape = _whole_shape(test.comparators[0])
+        if shape is None and not is_zero(test.comparators[0]):
+            return
         filled = fails if isinstance(operator, ast.Eq) else holds if isinstance(operator, (ast.NotEq, ast.Gt)) else None
-    node = _sized(sized)
+    node = _sized(sized) if shape is None else _shaped(sized)
     path = dotted_path(node) if node is not None else None
     if filled is None or node is None or path is None:
         return
     held = frame.evaluate(node, filled)
-    left = what_is_filled(held, filled.conditions)
+    left = what_is_filled(held, filled.conditions, shape)
     if left is None:
         filled.alive = False
     elif left is not held:
         (filled.env if path in filled.env else filled.paths)[path] = left
+
+
+def _whole_shape(node: ast.expr) -> Shape | None:
+    """``torch.Size([0, 0])``, ``(0, 0)`` and ``[0, 0]``, if all is numbers."""
+    if isinstance(node, ast.Call) and last_name(node.func) == "Size" and len(node.args) == 1:
+        node = node.args[0]
+    shape = shape_of(node.elts) if isinstance(node, (ast.List, ast.Tuple)) else ()
+    return None if not shape or None in shape else shape
+
+
+def _shaped(test: ast.expr) -> ast.expr | None:
+    """The tensor in ``x.shape``, ``x.size()`` and ``list(x.shape)``."""
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
+        return _shaped(test.args[0]) if test.func.id in ("list", "tuple") and len(test.args) == 1 else None
+    asked = test.func if isinstance(test, ast.Call) and not test.args else test
+    wanted = "size" if asked is not test else "shape"
+    return asked.value if isinstance(asked, ast.Attribute) and asked.attr == wanted else None
 
 
 def _sized(test: ast.expr) -> ast.expr | None:
