@@ -1159,6 +1159,17 @@ if __name__ == "__main__":
         pytest.param("Later()\n", "Later().cuda()\n", "", True, id="a trial on CUDA"),
         pytest.param("    later =", "    import sys\n    sys.argv.parse_args()\n    later =", "", True, id="a program"),
         pytest.param("later = Later()", "later = Later()\n    torch.load('later.pt')", "", True, id="it loads a file"),
+        pytest.param(
+            "if __name", "def main():\n    Later().cuda()\n\nif __name", "", False, id="a function that is not called"
+        ),
+        pytest.param(
+            "if __name__ ==",
+            "def fit(net):\n    net.to('cuda' if torch.cuda.is_available() else 'cpu')\n\n"
+            "def main():\n    fit(Later())\n\nif __name__ == '__main__':\n    main()\n\nif __name__ ==",
+            "",
+            True,
+            id="functions that choose a device",
+        ),
         pytest.param("", "", "NAMES = ['later']\n", True, id="said elsewhere"),
         pytest.param("", "", "import parts.later\n", True, id="imported"),
     ],

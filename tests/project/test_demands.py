@@ -295,3 +295,44 @@ def test_a_test_of_what_was_trained_is_a_program(tmp_path: Path, before: str, ex
     asking = "import torch\n\nWHERE = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
     nets = NETS.replace("import torch\n", "import torch\nfrom asking import WHERE\n")
     assert found(application(tmp_path, main=TESTING.format(before=before), nets=nets, asking=asking)) == expected
+
+
+SWITCHED = """import argparse
+import torch
+from torch import nn
+from parts import scale
+
+USE_CUDA = True
+
+def fit(loader):
+    net = nn.Linear(3, 3)
+    net.cuda()
+    for x, y in loader:
+        if USE_CUDA:
+            x = x.cuda()
+            y = y.cuda()
+        net(x).sub(y).sum().backward()
+
+def test(loader):
+    net = nn.Linear(3, 3)
+    net.cuda()
+    for x, y in loader:
+        if USE_CUDA:
+            x = x.cuda()
+            y = y.cuda()
+        print(net(x), y, scale(x))
+
+if __name__ == "__main__":
+    args = argparse.ArgumentParser().parse_args()
+    fit(args.loader)
+    test(args.loader)
+"""
+SCALE = "import torch\n\ndef scale(x):\n    return x * torch.ones(3, device=x.device)\n"
+DEMANDING = "import torch\n\ndef scale(x):\n" + "    x = x.cuda()\n" * 6 + "    return x\n"
+
+
+@pytest.mark.parametrize(("parts", "count"), [(SCALE, 2), (DEMANDING, 0)], ids=["obeyed by most", "theory"])
+def test_a_switch_that_some_moves_forget(tmp_path: Path, parts: str, count: int) -> None:
+    """One that most moves obey is there to be set; what another function forgets in the same way demands nothing."""
+    root = application(tmp_path, main=SWITCHED, parts=parts, other="")
+    assert found(root).count("main.py:TDL012") == count

@@ -94,15 +94,3 @@ def test_what_only_a_script_does() -> None:
     guards = ['if __name__ == "__main__": pass', 'if "__main__" == __name__: pass']
     others = ['if name == "__main__": pass', "if __name__: pass", "if first and __name__ == 'm': pass"]
     assert [is_main_guard(ast.parse(each).body[0]) for each in guards + others] == [True] * 2 + [False] * 3
-
-
-def test_an_argument_that_has_become_a_keyword(tmp_path: Path) -> None:
-    """Those who import a file, and those whom it imports, read what PyTorch 0.3 was asked for."""
-    for name, text in {"old": "x.cuda(async=True)\n", "new": "async def f(): ...\n", "none": "print x\n"}.items():
-        (tmp_path / f"{name}.py").write_text(text)
-    old, new, none = (Library().get(str(tmp_path / f"{name}.py")) for name in ("old", "new", "none"))
-    assert old is not None
-    assert ast.unparse(old.tree) == "x.cuda(Async=True)"
-    assert old.source.text == "x.cuda(async=True)\n"
-    assert new is not None
-    assert none is None

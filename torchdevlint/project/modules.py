@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from torchdevlint.files import blake2b, content
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.source.nodes import assignment_of, nodes_in
-from torchdevlint.source.notebook import NOTEBOOK, Content, content_of
+from torchdevlint.source.notebook import NOTEBOOK, content_of
 from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.syntax.document import parsed
 from torchdevlint.syntax.errors import ParseError
@@ -27,8 +27,6 @@ What the files of a project import from each other should fit: else each of them
 LARGEST = 2_000_000
 """A file with more bytes is not looked into: it was generated, or is data."""
 
-_ASYNC = regex(r"\basync(?=\s*=(?!=))")
-"""The name of an argument that no Python can read any longer."""
 _OF_TENSORS = regex(
     r"\btorch\b|Tensor\b|device|cuda|\.cpu\(|numpy\(|\.to\(|\bnn\.|\bF\.|\.new_|_like\(|\.type_as\("
     r"|return [\w.]*\b[A-Z]\w*\(|\.(?:un)?squeeze\(|\.(?:reshape|view|permute|detach|clone|float|long)\("
@@ -299,18 +297,8 @@ def _read(path: str) -> ModuleFile | None:
     try:
         data = content(path)
         document = parsed(content_of(data, path))
-        tree = document.tree or _tree_of_old(document.content)
     except (OSError, UndecodableError, ParseError, RecursionError, MemoryError):
         return None
-    if tree is None:
+    if document.tree is None:
         return None
-    return ModuleFile(path, Source(document.content.text, tree), tree, digest_of(data))
-
-
-def _tree_of_old(found: Content) -> ast.Module | None:
-    """The tree of what could be parsed before Python 3.7, where `async` was a name: ``x.cuda(async=True)``.
-
-    Whoever mends that goes on as the file says.
-    """
-    mended = _ASYNC.sub("Async", found.text)
-    return None if mended == found.text else parsed(Content(mended, found.notebook)).tree
+    return ModuleFile(path, Source(document.content.text, document.tree), document.tree, digest_of(data))

@@ -41,13 +41,15 @@ Function = tuple[str, int]
 class Demanded(Struct, frozen=True):
     """The functions that send something to CUDA whenever they are run, and how many places do so at all.
 
-    `chosen` is the number of places for which somebody has chosen a device, in the functions `choosing`.
+    `chosen` is the number of places for which somebody has chosen a device, in the functions `choosing`; `asked` that
+    of places that name CUDA where a test for a device decides.
     """
 
     functions: frozenset[Function] = frozenset()
     cuda: int = 0
     chosen: int = 0
     choosing: frozenset[Function] = frozenset()
+    asked: int = 0
 
     def is_made(self, around: Function, everywhere: bool) -> bool:
         """Whether CUDA is demanded, and not in one function alone; what was chosen must not be of more weight.
@@ -57,6 +59,11 @@ class Demanded(Struct, frozen=True):
         """
         counts = everywhere and (self.is_throughout or around not in self.choosing)
         return self.chosen < self.cuda and any(counts or each != around for each in self.functions)
+
+    @property
+    def is_mostly_asked(self) -> bool:
+        """Whether more places that name CUDA are decided by a test for a device than are not."""
+        return self.asked > self.cuda
 
     @property
     def is_throughout(self) -> bool:
@@ -135,19 +142,20 @@ def _demanded_in(reached: list[tuple[Scope, list[ast.stmt], int]]) -> Demanded:
     handed = HandedDevices((scope, call) for scope, block, _ in reached for call, _ in _calls_within(block))
     functions: set[Function] = set()
     choosing: set[Function] = set()
-    cuda = chosen = 0
+    cuda = chosen = asked = 0
     for scope, block, line in reached:
         speaks = scope.function is None or scope.file.speaks_of_devices(scope.function)
         for call, kind in _calls_within(block) if speaks else ():
             places = [each for each in places_in(call) if not is_settled(each)]
             if needs_cuda(scope, call) or any(handed.is_so(scope, each) for each in places):
                 cuda += kind != _ASKED
+                asked += kind == _ASKED
                 if kind == _SURE:
                     functions.add((scope.file.path, line))
             elif places:
                 chosen += 1
                 choosing.add((scope.file.path, line))
-    return Demanded(frozenset(functions), cuda, chosen, frozenset(choosing))
+    return Demanded(frozenset(functions), cuda, chosen, frozenset(choosing), asked)
 
 
 def _calls_within(block: list[ast.stmt]) -> Iterator[tuple[ast.Call, int]]:

@@ -58,8 +58,13 @@ class Machines:
         if own is None or not self._are_seen:
             return False
         throughout = is_literal and not self._application.choice.is_current_gpu
-        ways = self._demanded_at(own, fact.at)
-        return any(self._demands.are_made(own, fact.at.row, each, not is_literal, throughout) for each in ways)
+        is_of_flag = isinstance(fact, IgnoresGivenDevice) and fact.kind == "flag"
+        for ways in self._demanded_at(own, fact.at):
+            if is_of_flag and any(each.is_mostly_asked for each in ways):
+                continue  # others like it forget the switch as well, which most obey
+            if self._demands.are_made(own, fact.at.row, ways, not is_literal, throughout):
+                return True
+        return False
 
     def describe_gpu(self, at: Span) -> bool:
         """Whether the function around a place, or each program that comes there, surely asks what its GPU is.

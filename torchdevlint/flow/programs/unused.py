@@ -32,9 +32,8 @@ def is_unused(tree: ast.Module, project: Project) -> bool:
     beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
     if not any(map(project.importers, beside[:_MOST_BESIDE])) and not has_another_version(tree, project):
         return False
-    names = {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
     guards = (each for each in tree.body if is_main_guard(each))
-    return all(_is_trial_on_cpu(each, names) for each in guards) and not _is_said(project)
+    return all(_is_trial_on_cpu(tree, each) for each in guards) and not _is_said(project)
 
 
 def is_class_tried(tree: ast.Module) -> bool:
@@ -55,12 +54,23 @@ def _defines(statement: ast.stmt) -> bool:
     return isinstance(getattr(statement, "value", None), ast.Constant)
 
 
-def _is_trial_on_cpu(guard: ast.stmt, names: set[str]) -> bool:
-    """Whether a file tries what it defines when it is started, loads nothing, and says nothing of accelerators."""
+def _is_trial_on_cpu(tree: ast.Module, guard: ast.stmt) -> bool:
+    """Whether a file tries what it defines when it is started, loads nothing, and says nothing of accelerators.
+
+    Nor do its functions that it calls then, which are its program.
+    """
+    functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+    names = {each.name for each in tree.body if isinstance(each, ast.ClassDef)}.union(functions)
     if names.isdisjoint(each.id for each in nodes_in(guard, ast.Name)):
         return False
+    run, left = {guard}, [guard]
+    while left:
+        called = (functions.get(each.id) for each in nodes_in(left.pop(), ast.Name))
+        new = {each for each in called if each is not None} - run
+        run |= new
+        left += new
     loads = any("load" in last_name(each.func) for each in nodes_in(guard, ast.Call))
-    return not loads and not mentions_accelerators(ast.unparse(guard))
+    return not loads and not any(mentions_accelerators(ast.unparse(each)) for each in run)
 
 
 def _is_said(project: Project) -> bool:
