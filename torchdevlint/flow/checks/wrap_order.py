@@ -27,6 +27,8 @@ def wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at: 
         return None
     if path.startswith("self.") and _is_told_apart(frame, state, made_at):
         return None
+    if isinstance(model, ast.Attribute) and path not in state.paths and _is_not_yet_wrapped(frame, state, model, made_at):
+        return None
     if isinstance(model, ast.Attribute) and _is_unwrapped(frame.evaluate(model.value, state), model.attr):
         return None
     seen = state.copy()

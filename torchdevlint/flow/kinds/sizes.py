@@ -15,7 +15,6 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import MAX_ITEMS, Conditions, Ref, Tensor, Value
 from torchdevlint.source.nodes import inside
 
-
 Shape = tuple[int | None, ...]
 """The sizes of a tensor, as they are written."""
 
