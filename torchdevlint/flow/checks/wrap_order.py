@@ -8,6 +8,7 @@ from torchdevlint.flow.checks.reached import reached_from
 from torchdevlint.flow.run.branch_tests import flag_of_objects
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, names_one_of
+from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import writers_of
@@ -27,7 +28,7 @@ def wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at: 
         return None
     if path.startswith("self.") and _is_told_apart(frame, state, made_at):
         return None
-    if isinstance(model, ast.Attribute) and path not in state.paths and _is_not_yet_wrapped(frame, state, model, made_at):
+    if isinstance(model, ast.Attribute) and not _is_surely_of(frame, state, model, made_at):
         return None
     if isinstance(model, ast.Attribute) and _is_unwrapped(frame.evaluate(model.value, state), model.attr):
         return None
@@ -94,6 +95,34 @@ def _is_bound_again(frame: Frame, path: str, made_at: ast.AST) -> bool:
     if nearest is None or made_at in nodes_in(nearest, ast.Call):
         return False
     return any(not names_one_of(path, inside(each)) for each in values_by_path(nearest).get(path, ()))
+
+
+def _is_surely_of(frame: Frame, state: State, model: ast.Attribute, made_at: ast.AST) -> bool:
+    """Whether another object that keeps the model surely has the method that wraps it, and something calls that.
+
+    In ``__init__`` a line before has to; elsewhere it may be any of the file. What the object's own ``__init__`` wraps,
+    and what its class does not, is wrapped whoever asks.
+    """
+    held = [each for _, each in alternatives(frame.evaluate(model.value, state), state.conditions)]
+    infos = [each.info for each in held if isinstance(each, Obj)]
+    around = [wraps for each in infos for wraps in _methods_around(each, made_at)]
+    if dotted_path(model.value) == "self" or not around:
+        return True
+    if len(around) < len(held):
+        return False
+    init, wraps = infos[0].all_methods.get("__init__", (None, None))[1], around[0]
+    if init is not None and (wraps is init or wraps in reached_from(infos[0], init)):
+        return True
+    function = frame.function
+    begins = isinstance(function, ast.FunctionDef) and function.name == "__init__"
+    calls = nodes_in(function if begins and function is not None else frame.machine.tree, ast.Call)
+    asked = (each for each in calls if isinstance(each.func, ast.Attribute) and each.func.attr == wraps.name)
+    return any(not begins or each.lineno < model.lineno for each in asked)
+
+
+def _methods_around(info: ClassInfo, made_at: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The method of a class, or of a base, in which the model is wrapped."""
+    return [each for one in info.mro for each in one.methods.values() if is_inside(made_at, each)]
 
 
 def _is_unwrapped(owner: Value, name: str) -> bool:
