@@ -420,6 +420,52 @@ def test_another_version_of_a_file_that_is_imported_is_left_over(tmp_path: Path)
     assert found(root) == ["current.py:TDL201", "second.py:TDL201"]
 
 
+SKETCH = """
+
+if __name__ == "__main__":
+    x = torch.rand(3, 5)
+    layer = nn.Linear(5, 10)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.01)
+    for i in range(5):
+        loss = layer(x).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+LOADER = """
+import importlib.util
+
+def load_code(path):
+    spec = importlib.util.spec_from_file_location("", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", ["current.py:TDL201"]),
+        ("layer(x)", "Encoder().load(x)", ["current.py:TDL201", "second.py:TDL201"]),
+        ("x = torch.rand(3, 5)", "x = eval('Encoder')().load()", ["current.py:TDL201", "second.py:TDL201"]),
+        ("x = torch.rand(3, 5)", "x = place(5)", ["current.py:TDL201", "second.py:TDL201"]),
+    ],
+    ids=["of torch", "of its own class", "looked up", "of another file"],
+)
+def test_a_file_that_nobody_imports_tries_something_of_torch(
+    tmp_path: Path, old: str, new: str, expected: list[str]
+) -> None:
+    """What trains is a program, but not of what the file defines, if it reads nothing of that.
+
+    Where files are loaded by their paths, programs are not followed.
+    """
+    second = VERSION.replace("class Decoder", "class Reader")
+    root = application(tmp_path, helper=ASKING + LOADER, module=NET, main=USING, current=VERSION)
+    (root / "second.py").write_text(f"from helper import place\n{second}{SKETCH.replace(old, new)}")
+    assert found(root) == expected
+
+
 LAYERS = """import torch
 from torch import nn
 

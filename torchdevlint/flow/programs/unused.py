@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from torchdevlint.flow.programs.mentions import names_of
 from torchdevlint.flow.scope.names import last_name
-from torchdevlint.flow.scope.programs import is_program, mentions_accelerators
+from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, tries_torch_alone
 from torchdevlint.project.modules import is_main_guard
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in
@@ -32,7 +32,7 @@ def is_unused(tree: ast.Module, project: Project) -> bool:
     beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
     if not any(map(project.importers, beside[:_MOST_BESIDE])) and not has_another_version(tree, project):
         return False
-    guards = (each for each in tree.body if is_main_guard(each))
+    guards = [each for each in tree.body if is_main_guard(each) and not tries_torch_alone(tree, each)]
     return all(_is_trial_on_cpu(tree, each) for each in guards) and not _is_said(project)
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import is_elsewhere
 from torchdevlint.project.modules import bound_by, is_main_guard
@@ -40,6 +40,8 @@ _TRAINING = frozenset({"backward", "step", "zero_grad", "load_state_dict", "fit"
 """Methods that a program calls of what it has made."""
 _OF_PEOPLE = frozenset({"parse_args", "backward", "zero_grad"})
 """What nobody calls to try something."""
+_COUNTING = frozenset({"enumerate", "float", "int", "len", "list", "print", "range", "sum", "tuple", "zip"})
+"""Built-in functions that look nothing up, and run nothing that they are given."""
 _LONGEST_TRIAL = 40
 """How many statements try something at most."""
 _TRIAL = regex(r"test|demo|example|check", re.IGNORECASE)
@@ -167,7 +169,22 @@ def _started_in(tree: ast.Module) -> list[ast.stmt]:
     guards = [each for each in tree.body if is_main_guard(each)]
     outside = (each for each in tree.body if isinstance(each, (ast.Assign, ast.AnnAssign, ast.Expr)))
     parses = any(last_name(call.func) == "parse_args" for each in outside for call in nodes_in(each, ast.Call))
-    return [each for each in guards if parses or not _is_trial(each)]
+    return [each for each in guards if parses or not (_is_trial(each) or tries_torch_alone(tree, each))]
+
+
+def tries_torch_alone(tree: ast.Module, guard: ast.stmt) -> bool:
+    """Whether a file that defines something tries none of it when it is started, but something of torch on the CPU."""
+    if not any(isinstance(each, _DEFINITIONS) for each in tree.body):
+        return False
+    names = [each for each in nodes_in(guard, ast.Name) if each.id != "__name__"]
+    made = {each.id for each in names if not isinstance(each.ctx, ast.Load)}
+    called = {id(each.func) for each in nodes_in(guard, ast.Call)}
+    return not mentions_accelerators(ast.unparse(guard)) and all(
+        each.id in made
+        or public_path(each).partition(".")[0] == "torch"
+        or (id(each) in called and each.id in _COUNTING and public_path(each) == each.id)
+        for each in names
+    )
 
 
 def _is_trial(guard: ast.stmt) -> bool:
