@@ -8,6 +8,7 @@ from torchdevlint.rules.wording import code, edit
 
 _LATER = "nothing raises here: what is left behind meets what was moved later"
 _ON_CPU = "nothing raises here: what is on the CPU meets what is on the accelerator later"
+_ELSEWHERE = "nothing raises here: all is on a device that the caller did not ask for"
 _RAISES = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices"
 
 
@@ -29,6 +30,9 @@ def of_part(fact: DeviceNotForwarded) -> Report:
     if fact.kind == "mover":
         said = f"{function} is to move something to {parameter}, and never reads it"
         return _report(fact, said, f"move what it gives or keeps to {parameter}")
+    if fact.kind == "chosen":
+        said = f"{function} is told {parameter} and never reads it: it chooses {target} itself"
+        return _report(fact, said, f"choose only where {parameter} is None", unread, symptom=_ELSEWHERE)
     if fact.kind == "brought":
         asks = f"asks for {code(fact.text)} and never reads it"
         said = f"{function} {asks if fact.text else f'brings {target} to the CPU'}, and returns what is on the CPU"

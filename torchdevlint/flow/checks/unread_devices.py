@@ -23,7 +23,14 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.decorators import decorator_names, is_plain
 from torchdevlint.flow.scope.imported_names import imports_torch
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, mentions_device, public_path
+from torchdevlint.flow.scope.names import (
+    argument_names,
+    dotted_path,
+    first_name,
+    last_name,
+    mentions_device,
+    public_path,
+)
 from torchdevlint.flow.scope.parameters import names_given_as_values, reads, reads_all
 from torchdevlint.flow.state.devices import CPU
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -32,12 +39,10 @@ from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
+from torchdevlint.source.nodes import Assignment, assignments_in, nodes_in, once_a_node
 
 _NAMES = ("map_location", "device")
-_DISMISSED = regex(
-    r"unused|not used|ignore|compatib|deprecat|no effect|noqa: ?ARG|placeholder|legacy", re.IGNORECASE
-)
+_DISMISSED = regex(r"unused|not used|ignore|compatib|deprecat|no effect|noqa: ?ARG|placeholder|legacy", re.IGNORECASE)
 _STATIC = frozenset({"staticmethod", "classmethod"})
 _MOVES = regex(r"^_*(?:(?:to|cuda|gpu)$|(?:move|transfer|send)(?:_|$)|(?:\w+_)?(?:to|change)_(?:device|cuda|gpu)$)")
 """Names of functions that move what they are given."""
@@ -232,14 +237,27 @@ def _note_movers(event: FileEnded) -> None:
         return
     owners = {function: owner.name for owner in nodes_in(machine.tree, ast.ClassDef) for function in owner.body}
     for function in _functions(machine):
-        told = _told_in(function) if _MOVES.search(function.name) and is_plain(function) else None
+        told = _told_in(function) if is_plain(function) else None
         if told is None or told.asked or is_dismissed(machine, function, told.name):
             continue
-        if _does_something(function) and not _places(function):
-            name = f"{owners[function]}.{function.name}" if function in owners else function.name
-            machine.record_anyway(
-                ("unread device", function, told.name), partial(_fact, machine, name, told, "mover", told.node, name)
-            )
+        name = f"{owners[function]}.{function.name}" if function in owners else function.name
+        key = ("unread device", function, told.name)
+        chosen = _chosen_in(function) if function.name == "__init__" or function not in owners else None
+        if _MOVES.search(function.name) and _does_something(function) and not _places(function):
+            machine.record_anyway(key, partial(_fact, machine, name, told, "mover", told.node, name))
+        elif chosen is not None and function.name not in names_given_as_values(machine.tree):
+            made = partial(_fact, machine, name, told, "chosen", chosen.value, ast.unparse(chosen.targets[0]))
+            machine.record_anyway(key, made)
+
+
+def _chosen_in(function: Function) -> Assignment | None:
+    """``self.device = "cuda" if torch.cuda.is_available() else "cpu"``: it chooses what it was told."""
+    for each in assignments_in(function):
+        calls = nodes_in(each.value, ast.Call)
+        asks = any(public_path(call.func) == "torch.cuda.is_available" for call in calls)
+        if asks and isinstance(each.value, (ast.Call, ast.IfExp)) and mentions_device(last_name(each.targets[0])):
+            return each
+    return None
 
 
 def _does_something(function: Function) -> bool:

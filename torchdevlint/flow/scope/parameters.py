@@ -21,8 +21,9 @@ def reads(function: Function, name: str) -> bool:
 
 
 def reads_all(function: Function) -> bool:
+    """Whether it hands all of its names on at once; ``model.eval()`` reads none."""
     names = {each.id for each in nodes_in(function, ast.Name)}
-    names.update(each.attr for each in nodes_in(function, ast.Attribute))
+    names.update(each.attr for each in nodes_in(function, ast.Attribute) if each.attr != "eval")
     return not names.isdisjoint(_READS_ALL)
 
 
