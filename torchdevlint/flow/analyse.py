@@ -32,7 +32,7 @@ from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.machine import Frame, Machine, bring_up_to_date
-from torchdevlint.flow.state.others import forget_filled, forget_rebound, open_settings, owner_of
+from torchdevlint.flow.state.others import forget_filled, forget_rebound, open_settings, owner_of, settings_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import Closure, Func
@@ -258,8 +258,7 @@ def _run_module(machine: Machine, tree: ast.Module) -> Touch | None:
         state.env = machine.globals
     forget_rebound(machine.globals, {each for node in nodes_in(tree, ast.Global) for each in node.names})
     forget_filled(machine.globals, tree)
-    if "cuda" not in machine.words:
-        open_settings(machine.globals, tuple(machine.globals))
+    open_settings(machine.globals, settings_of(machine.globals, tree, "cuda" in machine.words))
     return touched
 
 

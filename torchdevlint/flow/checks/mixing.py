@@ -16,11 +16,13 @@ from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds.sizes import is_one_element
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.state.devices import LOADER, Origin, on_cpu
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.devices import LOADER, MODEL, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.values import Site, Tensor
 from torchdevlint.flow.vouch.devices import Meeting
 from torchdevlint.model import Span
+from torchdevlint.source.nodes import nodes_in
 
 _MAX_FURTHER = 8
 """How many other creations behind an operand a fact names."""
@@ -49,6 +51,8 @@ def _note_mixed(event: Mixed) -> None:
     machine = frame.machine
     if stayed[1].device == LOADER:
         batches.record(frame, state, node, operation, stayed, other, _operand(frame, *other))
+        return
+    if other[1].device == MODEL and _is_where_the_model_goes(frame, stayed[1]):
         return
     argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
     made = () if _is_put_on_another(stayed[1]) else stayed[1].creations
@@ -96,6 +100,16 @@ def _note_mixed(event: Mixed) -> None:
         key = "mixed", site or node
         machine.record(key, partial(make, site), state, argument)
         machine.arrivals.note_finding(frame.function, key, machine.standing, other[1])
+
+
+def _is_where_the_model_goes(frame: Frame, tensor: Tensor) -> bool:
+    """Whether a tensor was last moved to what a Module names in its own ``__init__``: ``self.to("cpu")``."""
+    move, owner = tensor.steps[-1].node if tensor.steps else None, frame.owner
+    init = owner.all_methods.get("__init__", (None, None))[1] if owner is not None else None
+    if init is None or not isinstance(move, ast.Call) or not move.args:
+        return False
+    own = (each for each in nodes_in(init, ast.Call) if dotted_path(each.func) == "self.to" and each.args)
+    return any(ast.dump(each.args[0]) == ast.dump(move.args[0]) for each in own)
 
 
 def _is_put_on_another(tensor: Tensor) -> bool:

@@ -18,7 +18,7 @@ from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Map, Number, Ref, Seq, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import ids_below, is_below, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, ids_below, inside, is_below, nodes_in, once_a_node
 from torchdevlint.source.text import Source
 
 MOST_HOPS = 8
@@ -113,6 +113,18 @@ def forget_filled(names: dict[str, Value], tree: ast.Module) -> None:
 
 def _unless_said(value: Value) -> Value:
     return UNKNOWN if isinstance(value, (Const, Dev, Number)) else value
+
+
+def settings_of(names: Iterable[str], tree: ast.Module, names_cuda: bool) -> list[str]:
+    """The names of a module that users edit where they say CPU.
+
+    Where the file names CUDA, it is only what a constant of the module has chosen: ``"cuda" if USE_CUDA else "cpu"``.
+    """
+    if not names_cuda:
+        return list(names)
+    bound = (each for each in map(assignment_of, tree.body) if each is not None)
+    chosen = (each for each in bound if any(isinstance(part, ast.IfExp) for part in inside(each.value)))
+    return [target.id for each in chosen for target in each.targets if isinstance(target, ast.Name)]
 
 
 def open_settings(names: dict[str, Value], which: Iterable[str]) -> None:
