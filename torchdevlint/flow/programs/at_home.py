@@ -39,6 +39,7 @@ from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_before import is_moved_before
 from torchdevlint.flow.programs.moved_results import is_moved_where_called
 from torchdevlint.flow.programs.never_finished import is_never_finished
+from torchdevlint.flow.programs.never_written import is_never_written
 from torchdevlint.flow.programs.on_accelerators import MIXING, OnAccelerators
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
@@ -133,6 +134,8 @@ class Home:
         own, load = self._leading_to.own, self._leading_to(fact.at)[0]
         if own is None or self._project is None or not isinstance(load, ast.Call):
             return False
+        if self._application.is_of_several and is_never_written(own, self._project, load, self._leading_to(fact.at)[3]):
+            return True
         return self._application.is_of_several and is_saved_on_cpu(own, self._project, load)
 
     def _is_read_apart(self, fact: CheckpointLoad) -> bool:
