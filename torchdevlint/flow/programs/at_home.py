@@ -28,6 +28,7 @@ from torchdevlint.flow.programs.composed import is_transform_alone
 from torchdevlint.flow.programs.dead_lines import DeadLines
 from torchdevlint.flow.programs.differentiated import is_only_differentiated
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
+from torchdevlint.flow.programs.given_in_place import is_given_in_place
 from torchdevlint.flow.programs.given_paths import is_written_by_hooks, is_written_by_this_run, ways_of_writing
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_to import LeadingTo
@@ -224,12 +225,14 @@ class Home:
 
     def _is_made_for_others(self, fact: MixedDevices) -> bool:
         """Whether what stayed is made where a file tries what it defines for others, under its main guard, or is made
-        of what is no tensor, while its programs give tensors.
+        of what is no tensor, while its programs give tensors; or by those who move what keeps it to the same device.
         """
         rows = [0 if each.span.file else each.span.row for each in fact.creations]
         own = self._leading_to.own
         if not rows or own is None or self._project is None:
             return False
+        if is_given_in_place(self._tree, fact, self._project):
+            return True
         guards = [each for each in self._tree.body if is_main_guard(each)]
         is_tried = all(first_holding(guards, each) for each in rows) and first_holding(guards, fact.at.row) is None
         if is_tried and not is_program(self._tree) and self._callers.importers():

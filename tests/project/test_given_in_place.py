@@ -1,0 +1,73 @@
+"""A tensor that a Module keeps of an argument is advice where all who build one made it where they move the Module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import found, inside
+
+__all__ = ["inside"]
+
+SCALED = """import torch
+from torch import nn
+
+class Scaled(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+        self.size = factor.shape[-1]
+        self.head = nn.Linear(3, 2)
+
+    def forward(self, wanted):
+        return self.head(wanted * self.factor[:, :3])
+"""
+MAIN = """import torch
+from scaled import Scaled
+
+def weights(values, device):
+    return torch.tensor([values], device=device)
+
+def build(device, other):
+    {lines}
+    return net
+
+if __name__ == "__main__":
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    print(build(device, "cpu")(torch.ones(2, 3, device=device)).mean().item())
+"""
+AT_ONCE = "net = Scaled(torch.tensor([[1.0, 1.0, 0.1]], device=device)).to(device)"
+NAMED = "factor = torch.ones(1, 3).to(device)\n    net = Scaled(factor=factor)\n    net.to(device)"
+MADE = "net = Scaled(weights([1.0, 0.5, 0.1], device)).to(device)"
+IN_ARMS = f"""if other:
+        factor = torch.zeros(1, 3, device=device)
+        net = Scaled(factor).to(device)
+    else:
+        {AT_ONCE}"""
+ON_HOST = AT_ONCE.replace(", device=device", "")
+ELSEWHERE = AT_ONCE.replace("device=device", "device=other")
+ONE_ON_HOST = IN_ARMS.replace("zeros(1, 3, device=device)", "zeros(1, 3)")
+UNMOVED = AT_ONCE.replace(".to(device)", "")
+LEFT = ["scaled.py:TDL101"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (AT_ONCE, []),
+        (NAMED, []),
+        (MADE, []),
+        (IN_ARMS, []),
+        (ON_HOST, LEFT),
+        (ELSEWHERE, LEFT),
+        (ONE_ON_HOST, LEFT),
+        (UNMOVED, LEFT),
+    ],
+    ids=["at once", "by names", "by a function", "in arms", "on the host", "elsewhere", "one on the host", "unmoved"],
+)
+def test_a_tensor_that_is_given_to_a_module(tmp_path: Path, lines: str, expected: list[str]) -> None:
+    root = application(tmp_path, scaled=SCALED, main=MAIN.format(lines=lines))
+    assert [each for each in found(root) if "TDL101" in each] == expected
+    assert found(root, "TDL101") == LEFT
