@@ -480,6 +480,9 @@ def test_a_method_that_nothing_calls(tmp_path: Path) -> None:
     [
         ("other.py", "used = 3\n\ndef spread(used):\n    return used\n\nspread(used=used)\n", False),
         ("other.py", "print('used cars')\n", False),
+        ("other.py", "def use(args):\n    if args.used and not args.spare:\n        print(args)\n", False),
+        ("other.py", "def use(args):\n    return 1 if 'new' != args.used else 0\n", False),
+        ("other.py", "def use(args):\n    if args.used(3):\n        print(args)\n", True),
         ("other.py", "def use(spare):\n    return spare.used\n", True),
         ("other.py", "def use(spare):\n    return getattr(spare, 'used')\n", True),
         ("other.py", "import timeit\ntimeit.timeit('spare.used(1)')\n", True),

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.looked_up import finds, looking_names_up
 from torchdevlint.flow.programs.places import holds
+from torchdevlint.flow.scope.asserted import asked_in
 from torchdevlint.flow.scope.decorators import is_registered
 from torchdevlint.flow.scope.imported_names import defined, is_of_library
 from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
@@ -128,7 +129,7 @@ class Mentions:
             found = _reading(self._tree, node.name, self._project.path, self._project)
             return any(id(each) not in own for each in found)
         self._known[node] = False
-        found = _reading_method(self._tree, node.name, self._project.path, self._project)
+        found = _reading_method(self._tree, node, self._project.path, self._project)
         reading = (each for each in found if id(each) not in own)
         return any(not self._is_in_what_is_never_read(each, node) for each in reading)
 
@@ -144,7 +145,7 @@ class Mentions:
         if module is None:
             return True
         if node not in self._tree.body:
-            return any(True for _ in _reading_method(module.tree, node.name, text.path, self._project))
+            return any(True for _ in _reading_method(module.tree, node, text.path, self._project))
         has_its_own = any(isinstance(each, _DEFINITIONS) for each in module.bindings.get(node.name, ()))
         if node.name in _texts_in(module.tree):
             return True
@@ -196,16 +197,18 @@ def _reading(tree: ast.Module, name: str, home: str, project: Project) -> Iterat
             yield each
 
 
-def _reading_method(tree: ast.Module, name: str, home: str, project: Project) -> Iterator[ast.AST]:
+def _reading_method(tree: ast.Module, node: _Definition, home: str, project: Project) -> Iterator[ast.AST]:
     """The nodes that may read a method: of an object, by a text, or where the statements of a class name it.
 
-    A variable or an argument of the same name is another thing. What overrides a method, and asks for that which it
-    overrides, is read by whoever reads the name.
+    A variable or an argument of the same name is another thing, and so is what is asked for its truth, or compared
+    (``if args.mixup:``). What overrides a method, and asks for that which it overrides, is read by whoever reads the
+    name.
     """
     in_classes = {id(each) for each in _read_by_classes(tree)}
+    name, tested = node.name, frozenset() if node.decorator_list else _tested_in(tree)
     overriding = {id(each) for each in _read_by_overriding(tree, name)}
     for each in _reading(tree, name, home, project):
-        if id(each) in overriding:
+        if id(each) in overriding or id(each) in tested:
             continue
         if isinstance(each, ast.Constant):
             if each.value == name or f".{name}" in str(each.value):
@@ -220,6 +223,15 @@ def _read_by_overriding(tree: ast.Module, name: str) -> Iterator[ast.Attribute]:
     methods = (each for owner in owners for each in owner.body if getattr(each, "name", "") == name)
     read = (each for method in methods for each in nodes_in(method, ast.Attribute) if each.attr == name)
     return (each for each in read if isinstance(each.value, ast.Call) and last_name(each.value.func) == "super")
+
+
+@once_a_node
+def _tested_in(tree: ast.Module) -> frozenset[int]:
+    """The attributes that tests ask for their truth, or compare, by identity: nobody asks that of a method."""
+    tests = (*nodes_in(tree, ast.If), *nodes_in(tree, ast.While), *nodes_in(tree, ast.IfExp))
+    asked = [part for each in tests for part in asked_in(each.test)]
+    compared = [part for each in asked if isinstance(each, ast.Compare) for part in (each.left, *each.comparators)]
+    return frozenset(id(each) for each in (*asked, *compared) if isinstance(each, ast.Attribute))
 
 
 @once_a_node
