@@ -34,17 +34,21 @@ _BESIDE = regex(r"(?:\w+_)?(?:masks?|targets?|tgts?|trgs?|labels?)(?:_(?:in|inpu
 _SCATTERS = frozenset({"DataParallel", "DistributedDataParallel", "data_parallel", "DDP", "FSDP", "deepspeed"})
 
 
-def compare_with_batch(frame: Frame, state: State, node: ast.Call, operands: Operands) -> None:
+def compare_with_batch(
+    frame: Frame, state: State, node: ast.Call, operands: Operands, model: ast.expr | None = None
+) -> None:
     """``model(x)`` of an argument, where `x` is as the loader gave it and what came with it was moved.
 
     Or something else that the model takes was: ``model(x, mask.to(device))``, ``model(x.to(device), mask)``. Also
-    ``self.model(x)``, where the object was given its model; and ``model(ids, attention_mask=mask)`` of any model.
+    ``self.model(x)``, where the object was given its model; and ``model(ids, attention_mask=mask)`` of any model, which
+    a method of it may run: ``model.generate(ids, attention_mask=mask)``.
     """
+    model = node.func if model is None else model
     function = frame.function
     if not isinstance(function, ast.FunctionDef) or frame.depth or scatters(frame):
         return
     _compare_keywords(frame, state, node, operands)
-    if not _is_given_model(frame, function, node.func):
+    if not _is_given_model(frame, function, model):
         return
     stayed = [each for each in operands[:1] if loaders.is_input(frame, *each) and _is_tensor(frame, each[0])]
     moved = [other for each in stayed if (other := _moved_beside(frame, state, each[0])) is not None]
@@ -53,7 +57,7 @@ def compare_with_batch(frame: Frame, state: State, node: ast.Call, operands: Ope
         stayed = [each for each in operands[1:] if loaders.is_input(frame, *each) and _is_taken_along(each[0])]
     if stayed and moved:
         there = Tensor(moved[0].device, AT_LEAST_1, (), moved[0].steps[-1:])
-        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(node.func, there), *stayed], True)
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(model, there), *stayed], True)
 
 
 def compare_with_target(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:

@@ -154,7 +154,7 @@ def _note_run(
 ) -> None:
     """``model.forward(..)``, ``model.generate(..)`` of a model of unknown class."""
     if callee.attr in RUNS_IT and (isinstance(receiver, Unknown) or _is_of_another_library(receiver)):
-        note_layer(frame, state, node, callee.value, arguments)
+        note_layer(frame, state, node, callee.value, arguments, known=not isinstance(receiver, Unknown))
 
 
 def _brought_by_kind(

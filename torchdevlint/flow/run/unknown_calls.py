@@ -49,17 +49,21 @@ from torchdevlint.source.nodes import nodes_in
 
 
 def note_layer(
-    frame: Frame, state: State, node: ast.Call, layer: ast.expr, arguments: Arguments
+    frame: Frame, state: State, node: ast.Call, layer: ast.expr, arguments: Arguments, known: bool = False
 ) -> list[tuple[ast.expr, Value]]:
-    """``layer(..)`` or ``layer.forward(..)``; the operands, which are given back, may show what is in another place."""
+    """``layer(..)`` or ``layer.forward(..)``; the operands, which are given back, may show what is in another place.
+
+    Of a layer that is `known` more than they do, what made it decides.
+    """
     operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
     frame.machine.emit(LayerCalled(frame, state, node, layer, operands))
+    if not known:
+        compare_with_batch(frame, state, node, operands, layer)
     return operands
 
 
 def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     operands = note_layer(frame, state, node, node.func, arguments)
-    compare_with_batch(frame, state, node, operands)
     made: Value = UNKNOWN
     by_use = is_module_by_use(frame, node.func)
     if not by_use or is_named_like_a_loss(node.func):
