@@ -274,7 +274,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         return _call_object(frame, state, node, callee, arguments)
     if type(callee) is Library and callee.module:
         if _is_of_another_library(callee):
-            note_layer(frame, state, node, node.func, arguments)
+            note_layer(frame, state, node, node.func, arguments, known=True)
         return call_module(frame, state, node, callee, arguments)
     if type(callee) is Library:
         return host_made.convert(frame, state, node, callee, arguments)
