@@ -25,7 +25,7 @@ from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_created, is_told_device
-from torchdevlint.flow.state.values import Map, Record, Seq, Tensor, Value
+from torchdevlint.flow.state.values import Dev, Map, Record, Seq, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
 _MOST_PARTS = 12
@@ -66,6 +66,9 @@ def _note_call(event: UnknownCalled | ForeignCalled) -> None:
 
 
 def _note_arguments(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
+    """What is given to one call, unless that is told a device too: it may bring there what is not."""
+    if any(isinstance(value, Dev) for _, value in arguments.pairs):
+        return
     if 1 < len(arguments.pairs) <= _MOST_PARTS and frame.entry.kind != "init" and not frame.depth:
         parts = [(at, value) for at, value in arguments.pairs if isinstance(value, Tensor)]
         names = {at: name for name, (at, _) in arguments.keywords.items()}
