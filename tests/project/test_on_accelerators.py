@@ -86,6 +86,10 @@ def test_a_model_that_stays_on_the_cpu_beside_one_that_is_moved(tmp_path: Path) 
             "net(batch)", "x = batch.to(device)\n        net(torch.rand(4, device=x.device))", 1, id="made beside it"
         ),
         pytest.param("net(batch)", "net(torch.rand(4, device=batch.device))", 0, id="made beside what nobody moves"),
+        pytest.param(
+            "net(batch)", "at = batch.to(device).device\n        net(batch.to(at))", 1, id="moved beside it, by a name"
+        ),
+        pytest.param("net(batch)", "at = batch.device\n        net(batch.exp().to(at))", 0, id="by a name, unmoved"),
         pytest.param("net(batch)", "net([build, batch.to(device)][1].exp())", 1, id="of what may be a function"),
         pytest.param("net(batch)", "net([build, batch][1].exp())", 0, id="the same of what nobody moves"),
     ],
@@ -94,6 +98,37 @@ def test_evidence_that_something_is_on_an_accelerator(tmp_path: Path, old: str, 
     main = MAIN.replace(old, new)
     assert main != MAIN
     root = application(tmp_path, helper=ASKING, net=NET, main=main)
+    assert found(root).count("net.py:TDL003") == rows
+
+
+KEEPING = """import torch
+from torch import nn
+
+class Table(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rows = nn.Parameter(torch.ones(4))
+
+    def forward(self, number):
+        device = self.rows.device
+        return self.rows * torch.tensor(number).to(device)
+"""
+BY_TABLE = [("from net", "from table import Table\nfrom net"), ("net(batch)", "net(table(3))")]
+
+
+@pytest.mark.parametrize(
+    ("more", "rows"),
+    [
+        pytest.param("table = Table()", 0, id="unmoved"),
+        pytest.param("table = Table().to(device)", 1, id="moved"),
+        pytest.param("table = Table()\n    table.device = device", 1, id="a device for an object"),
+    ],
+)
+def test_what_is_moved_to_where_an_object_keeps_a_tensor(tmp_path: Path, more: str, rows: int) -> None:
+    main = MAIN.replace("    for batch", f"    {more}\n    for batch")
+    for old, new in BY_TABLE:
+        main = main.replace(old, new)
+    root = application(tmp_path, helper=ASKING, net=NET, table=KEEPING, main=main)
     assert found(root).count("net.py:TDL003") == rows
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.handed_devices import HandedDevices
-from torchdevlint.flow.scope.cuda_literals import Scope, is_settled, names_cpu
-from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, places_in, public_path
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.cuda_literals import Scope, is_of_tensor, is_settled, names_cpu
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_cpu_spec, last_name, places_in, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -39,6 +40,7 @@ _TOLD = frozenset(
 )
 """Arguments that may tell it so."""
 _TOLD_OUTSIDE = frozenset({"from_argparse_args", "LightningCLI"})
+_KEPT = regex(r"self\.\w+(?:\.\w+)*\.device")
 ON_HOST = frozenset("cpu numpy item tolist size dim numel nelement __len__ shape dtype ndim device keys format".split())
 """Attributes and methods that give a number, an array, or what is on the CPU."""
 _NO_TENSORS = frozenset("numpy os json random math time matplotlib".split())
@@ -50,7 +52,9 @@ class Placing:
     """Some code as a whole, with all calls that it makes."""
 
     def __init__(self, scopes: Iterable[tuple[Scope, ast.stmt]]) -> None:
-        self._calls = [(scope, call) for scope, node in scopes for call in nodes_in(node, ast.Call)]
+        parts = list(scopes)
+        self._calls = [(scope, call) for scope, node in parts for call in nodes_in(node, ast.Call)]
+        self._keeps_devices = any(_keeps_device(node) for _, node in parts)
         self._handed = HandedDevices(self._calls, names_cpu)
         self._trains_on_cpu = _train_on_cpu(self._calls)
 
@@ -80,7 +84,34 @@ class Placing:
         return module is not None and not (self._trains_on_cpu and module in _LIGHTNING)
 
     def _is_of_cpu(self, scope: Scope, place: ast.expr) -> bool:
-        return is_settled(place) or self._handed.is_so(scope, place)
+        return is_settled(place) or self._follows(scope, place) or self._handed.is_so(scope, place)
+
+    def _follows(self, scope: Scope, place: ast.expr) -> bool:
+        """Whether it is where a tensor of an object is, or a name for a place at hand: ``device = self.table.device``.
+
+        Objects of some class may have been told a device, which is no tensor's.
+        """
+        values, function = [place], scope.function
+        if isinstance(place, ast.Name):
+            is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+            if not is_function or place.id in argument_names(function):  # type: ignore[arg-type]
+                return False
+            values = values_by_path(function).get(place.id, [])  # type: ignore[arg-type]
+        is_of_object = not self._keeps_devices
+        return bool(values) and all(is_settled(each) or (is_of_object and _is_of_kept(each)) for each in values)
+
+
+def _is_of_kept(place: ast.expr) -> bool:
+    """``self.table.device``, where options that an object keeps are none of its tensors (``self.args.device``)."""
+    path = dotted_path(place) or ""
+    return _KEPT.fullmatch(path) is not None and is_of_tensor(path.removeprefix("self."))
+
+
+def _keeps_device(node: ast.stmt) -> bool:
+    """Whether some code gives objects a device: ``self.device = device``, or a property."""
+    given = any(each.attr == "device" and isinstance(each.ctx, ast.Store) for each in nodes_in(node, ast.Attribute))
+    is_property = isinstance(node, ast.FunctionDef) and node.name == "device"
+    return given or is_property or any(each.name == "device" for each in nodes_in(node, ast.FunctionDef))
 
 
 def _train_on_cpu(calls: Iterable[tuple[Scope, ast.Call]]) -> bool:
