@@ -68,7 +68,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, public_pa
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
@@ -115,10 +115,10 @@ class LengthsOnAccelerator(Fact, frozen=True):
 
 
 class _Memory:
-    """Arguments of functions that, as they came, were operands beside other arguments."""
+    """Tensors that functions used as operands beside others: few files ask which of them were arguments."""
 
     def __init__(self) -> None:
-        self.met: set[tuple[ast.AST | None, str]] = set()
+        self.met: dict[FunctionNode, list[tuple[Tensor, Tensor]]] = {}
 
 
 def _note_met(event: Met) -> None:
@@ -127,17 +127,27 @@ def _note_met(event: Met) -> None:
     An index may be on the CPU.
     """
     frame = event.frame
-    if isinstance(event.node, ast.Subscript):
-        return
-    names = [_argument_behind(frame, each) for _, each in (event.one, event.other)]
-    if "" not in names and len(set(names)) > 1:
-        frame.machine.memory(_Memory).met.update((frame.function, name) for name in names)
+    if frame.function is not None and not isinstance(event.node, ast.Subscript):
+        frame.machine.memory(_Memory).met.setdefault(frame.function, []).append((event.one[1], event.other[1]))
 
 
-def _argument_behind(frame: Frame, value: Tensor) -> str:
+def _has_met_another(frame: Frame, value: Tensor) -> bool:
+    """Whether the argument behind a tensor, as it came, was an operand beside another one so far."""
+    function = frame.function
+    name = "" if function is None else _argument_behind(function, value)
+    if function is None or not name:
+        return False
+    for pair in frame.machine.memory(_Memory).met.get(function, ()):
+        names = {_argument_behind(function, each) for each in pair}
+        if name in names and "" not in names and len(names) > 1:
+            return True
+    return False
+
+
+def _argument_behind(function: FunctionNode, value: Tensor) -> str:
     """The argument that a tensor which nothing has moved is, or was calculated from alone."""
-    function, came = frame.function, bool(value.steps) and not value.moved and not value.steps[0].of_module
-    if function is None or not came or value.device != MODEL or value.ndim == 0:
+    came = bool(value.steps) and not value.moved and not value.steps[0].of_module
+    if not came or value.device != MODEL or value.ndim == 0:
         return ""
     node = value.steps[0].node
     for _ in range(_MAX_HOPS):
@@ -169,7 +179,7 @@ def _note_packing(frame: Frame, state: State, node: ast.Call, name: str, argumen
         each = held if sum_of_mask is None else given_tensor(MODEL, sum_of_mask)
         if not isinstance(each, Tensor) or not is_off_host(frame, each):
             continue
-        met = (frame.function, _argument_behind(frame, each)) in frame.machine.memory(_Memory).met
+        met = _has_met_another(frame, each)
         if met or not _came_as_lengths(frame, at, each) or _came_with_input(frame, arguments, at):
             _record(frame, state, node, at, each)
 

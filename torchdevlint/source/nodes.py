@@ -153,8 +153,19 @@ def _assignments(nodes: dict[type, list[Any]], scope: ast.AST) -> list[Assignmen
     other = [*nodes.get(ast.AnnAssign, ()), *nodes.get(ast.NamedExpr, ())]
     if other:
         wanted = {id(each) for each in (*found, *other)}
-        found = [each for each in inside(scope) if id(each) in wanted and each is not scope]
+        levels = _shared(scope)[0] or _levels_by_walk(scope)
+        found = [each for level in levels for each in level if type(each) in _ASSIGNING and id(each) in wanted]
     return [made for each in found if (made := assignment_of(each)) is not None]
+
+
+_ASSIGNING = frozenset({ast.Assign, ast.AnnAssign, ast.NamedExpr})
+
+
+def _levels_by_walk(scope: ast.AST) -> Iterator[list[Any]]:
+    level = below([scope])
+    while level:
+        yield level
+        level = below(level)
 
 
 @once_a_node

@@ -16,7 +16,7 @@ from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.tensors import sites_in
 from torchdevlint.flow.state.values import Library, Value
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in
 
 
 class _Memory:
@@ -37,7 +37,9 @@ def _note_module(event: ModuleCalled) -> None:
 
 
 def _note(machine: Machine, node: ast.Call, callee: Value, arguments: Arguments) -> None:
-    if not may_draw(node) and not (type(callee) is Library and _is_drawing(callee.name)):
+    named = node.func
+    name = named.attr if type(named) is ast.Attribute else named.id if type(named) is ast.Name else ""
+    if not _is_drawing(name) and not (type(callee) is Library and _is_drawing(callee.name)):
         return
     held = [callee, *(callee.children if isinstance(callee, Library) else ()), *arguments.values]
     machine.memory(_Memory).drawn_from.update(site.node for value in held for site in sites_in(value))
@@ -46,7 +48,6 @@ def _note(machine: Machine, node: ast.Call, callee: Value, arguments: Arguments)
 EVENTS = {Called: _note_call, ModuleCalled: _note_module}
 
 
-@once_a_node
 def may_draw(node: ast.Call) -> bool:
     """Whether a call draws random numbers, as far as the name says it by which it is made."""
     return _is_drawing(last_name(node.func))

@@ -26,6 +26,8 @@ def _note_end(event: FileEnded) -> None:
     machine = event.machine
     if not imports_torch(machine.tree):
         return
+    if not any(_asks_for_place(each) for each in nodes_in(machine.tree, ast.If)):
+        return
     functions: list[_Function] = [
         *nodes_in(machine.tree, ast.FunctionDef),
         *nodes_in(machine.tree, ast.AsyncFunctionDef),
@@ -37,14 +39,20 @@ def _note_end(event: FileEnded) -> None:
                 _record(machine, function, each, kept)
 
 
+def _asks_for_place(asked: ast.If) -> bool:
+    """Whether a test may be one that `_kept` wants, as far as its parts and the size of its body say."""
+    return len(asked.body) == 1 and any(_says_apart(each) or _is_switch(each) for each in _parts(asked))
+
+
+def _parts(asked: ast.If) -> list[ast.expr]:
+    return asked.test.values if _is_and(asked.test) else [asked.test]  # type: ignore[attr-defined]
+
+
 def _kept(function: _Function, asked: ast.If) -> ast.expr | None:
     """What a test asks the place for, or for the use of an accelerator, and is bound or returned as it was."""
-    parts = asked.test.values if _is_and(asked.test) else [asked.test]  # type: ignore[attr-defined]
-    differ = any(map(_says_apart, parts))
-    if not differ and not any(map(_is_switch, parts)):
+    if not _asks_for_place(asked):
         return None
-    if len(asked.body) != 1:
-        return None
+    differ = any(map(_says_apart, _parts(asked)))
     [only] = asked.body
     if isinstance(only, ast.Return) and isinstance(only.value, ast.Name) and not differ:
         other = asked.orelse[0] if len(asked.orelse) == 1 else _next(function, asked)

@@ -30,13 +30,13 @@ _SCATTERING = ("DataParallel", "DistributedDataParallel")
 
 def _note_layer(event: LayerCalled) -> None:
     frame, state, node = event.frame, event.state, event.node
-    if state.guarded or not _is_given(frame, node.func) or scatters(frame) or moves_batches(frame):
+    there = [each for each in event.operands if _is_where_the_model_is(each[1])]
+    if state.guarded or not there or not _is_given(frame, node.func) or scatters(frame) or moves_batches(frame):
         return
     factories = FILLED if is_module_by_use(frame, node.func) else _DRAWN
-    there = [each for each in event.operands if _is_where_the_model_is(each[1])]
     keywords = {id(each.value): each.arg or "" for each in node.keywords}
     made = [each for each in event.operands if is_filled_here(*each, factories, keywords.get(id(each[0])), sized=False)]
-    if there and made and not _is_scattered_elsewhere(frame):
+    if made and not _is_scattered_elsewhere(frame):
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [there[0], *made], True)
 
 

@@ -44,8 +44,8 @@ def _note_call(event: LayerCalled) -> None:
 
 
 def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: Operands) -> None:
-    made = [each for each in operands if _is_made(each[1])]
-    if not made or len(operands) < 2:
+    made = [each for each in operands if _is_made(each[1])] if len(operands) > 1 else []
+    if not made:
         return
     for at, value in operands:
         name = dotted_path(at)

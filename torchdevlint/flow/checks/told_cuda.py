@@ -51,9 +51,12 @@ def _note_operands(event: Operated) -> None:
     frame, operands = event.frame, event.operands
     if frame.function is None or frame.depth or frame.machine.in_child or len(operands) < 2:
         return
+    tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
+    if not tensors:
+        return
     unknown = {at.id: (at, value) for at, value in operands if isinstance(at, ast.Name) and isinstance(value, Unknown)}
     asked = unknown.keys() & argument_names(frame.function)
-    placed = ((at, literal_place(frame, value)) for at, value in operands if isinstance(value, Tensor) and asked)
+    placed = ((at, literal_place(frame, value)) for at, value in tensors if asked)
     for put, place in placed:
         name = next((each for each, _ in _sizes_told(place) if each in asked), None)
         if name is None or place is None or not stands_here(frame, place, unknown[name][0]):

@@ -132,16 +132,16 @@ def _functions(machine: Machine) -> list[Function]:
 def _told_in(function: Function) -> Told | None:
     """The device that a function takes as an argument, or binds to a name of its own, and never reads."""
     spec = function.args
-    read = {each.id for each in nodes_in(function, ast.Name) if not isinstance(each.ctx, ast.Store)}
-    if reads_all(function):
+    bound = [each for each in _bound_in(function) if mentions_device(each[0])]
+    if (not bound and "device" not in argument_names(function)) or reads_all(function):
         return None
     for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
         if each.arg == "device" and not reads(function, each.arg):
             return Told(each.arg, each, asked=False)
-    bound = list(_bound_in(function))
+    read = {each.id for each in nodes_in(function, ast.Name) if not isinstance(each.ctx, ast.Store)}
     times = Counter(name for name, _ in bound)
     for name, value in bound:
-        if times[name] == 1 and name not in read and mentions_device(name) and _asks_tensor(value):
+        if times[name] == 1 and name not in read and _asks_tensor(value):
             return Told(name, value, asked=True)
     return None
 

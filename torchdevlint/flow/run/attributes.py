@@ -178,10 +178,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
 def _is_nothing_yet(value: Value) -> bool:
     """Whether it is None or False, or begins with one of them, as a flag beside what it stands for."""
     first = value.items[0] if type(value) is Seq and value.items else value
-    return first in (NONE, _OFF)
-
-
-_OFF = Const(False)
+    return type(first) is Const and (first.value is None or first.value is False)
 
 
 def _is_set_by_others(receiver: Obj, name: str) -> bool:

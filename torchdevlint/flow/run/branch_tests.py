@@ -45,7 +45,7 @@ def flag_of_objects(owner: ClassInfo | None, method: FunctionNode | None, text: 
     Such are ``self.flag``, ``self.options.flag`` and ``self.options["flag"]``, and in ``__init__`` the argument that it
     keeps there. What they are not stands for itself, for no object.
     """
-    asked = _FLAG.match(text)
+    asked = None if owner is None else _FLAG.match(text)
     if owner is None or asked is None or not owner.resolved:
         return "", text
     of_self, name, part = asked[1], asked[2], asked[3].replace("'", '"')

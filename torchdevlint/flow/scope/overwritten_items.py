@@ -118,8 +118,15 @@ def _targets(node: ast.AST) -> list[ast.Attribute]:
     return [each for each in targets if isinstance(each, ast.Attribute)]
 
 
+_WITH_BLOCKS = (
+    *(ast.If, ast.For, ast.While, ast.With, ast.Try, ast.ExceptHandler, ast.match_case),
+    *(ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith),
+)
+
+
 def _blocks(scope: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in inside(scope):
+    held = (each for kind in _WITH_BLOCKS for each in nodes_in(scope, kind))
+    for node in (scope, *held):
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
             if isinstance(block, list) and len(block) > 1:

@@ -32,6 +32,9 @@ def either(one: Conditions, other: Conditions) -> Conditions | None:
         return one
     if not other:
         return other
+    if len(one) == len(other) == 1:
+        (key, arm), (other_key, other_arm) = one[0], other[0]
+        return () if arm is not other_arm and key == other_key else None
     rest = [each for each in one if each not in other]
     if not rest:
         return one

@@ -62,7 +62,7 @@ def any_of(values: Sequence[Value]) -> Value:
     for value in values:
         if type(value) is Choice:
             return blurred(join_all(list(values)))
-        if value == NONE:
+        if type(value) is Const and value.value is None:
             continue
         for place, other in enumerate(kept):
             both = merge(other, value)
@@ -162,7 +162,7 @@ def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
     merged: list[tuple[Conditions, Value]] = []
     for outer, value in pairs:
         for inner, each in alternatives(value, outer):
-            _add(merged, extended(outer, inner), each)
+            _add(merged, extended(outer, inner) if outer and inner else outer or inner, each)
             if len(merged) > _HOPELESS:
                 return UNKNOWN
     return _choice(merged)
@@ -176,7 +176,10 @@ def _choice(merged: list[tuple[Conditions, Value]]) -> Value:
 
 def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value, before: int | None = None) -> None:
     """Adds one alternative; what it becomes one with may become one with others in turn."""
+    kind = type(value)
     for place, (other_at, other) in enumerate(merged):
+        if type(other) is not kind and (kind not in _MIXABLE or type(other) not in _MIXABLE):
+            continue
         both = _both(other, other_at, value, at)
         if both is not None:
             del merged[place]

@@ -12,7 +12,7 @@ from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, is_one_of, names_one_of
 from torchdevlint.flow.state.values import Cls, Func, Ref, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
@@ -65,8 +65,16 @@ _REGISTER = ("self.register_buffer", "self.register_parameter", "self.add_module
 
 
 def _deletes(node: ast.AST, name: str) -> bool:
-    deleted = (target for each in nodes_in(node, ast.Delete) for target in each.targets)
-    return names_one_of(f"self.{name}", deleted) or any(each.id == "delattr" for each in nodes_in(node, ast.Name))
+    deleted = _deleted_in(node)
+    return deleted is None or f"self.{name}" in deleted
+
+
+@once_a_node
+def _deleted_in(node: ast.AST) -> frozenset[str | None] | None:
+    """The paths that a class deletes, as text; None where it calls `delattr`, which may be for any."""
+    if any(each.id == "delattr" for each in nodes_in(node, ast.Name)):
+        return None
+    return frozenset(dotted_path(target) for each in nodes_in(node, ast.Delete) for target in each.targets)
 
 
 def writers_of(info: ClassInfo, name: str) -> list[ast.AST]:

@@ -134,10 +134,13 @@ def of_unknown(values: list[Value]) -> Unknown:
 
     Arguments that an operation takes together are together, and what an input of a Module goes with is where that is.
     """
-    places = list(dict.fromkeys(value.given for value in values if type(value) is Unknown))
-    together = all(each is not None and each.origin is Origin.ARGUMENT for each in places)
-    one = bool(places) and (together or len(places) == 1)
-    place = MODEL if MODEL in places else places[0] if one else None
+    places = list(dict.fromkeys([value.given for value in values if type(value) is Unknown]))
+    if len(places) < 2:
+        place = places[0] if places else None
+    elif MODEL in places:
+        place = MODEL
+    else:
+        place = places[0] if all(each is not None and each.origin is Origin.ARGUMENT for each in places) else None
     return UNKNOWN if place is None else Unknown(given=place)
 
 
