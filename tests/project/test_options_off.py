@@ -84,6 +84,36 @@ def test_settings_of_a_program(tmp_path: Path) -> None:
     assert found(root) == ["rendering.py:TDL014"]
 
 
+ALONE = """import torch
+from torch import nn
+
+def classify(train=True):
+    net = nn.Linear(3, 3).to("cuda" if torch.cuda.is_available() else "cpu")
+    if train:
+        net.train()
+    else:
+        net.load_state_dict(torch.load("classifier.pt"))
+    print(net)
+
+classify()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", []),
+        ("classify()", "classify(train=False)", ["alone.py:TDL201"]),
+        ("classify()", "classify(input() == 'y')", ["alone.py:TDL201"]),
+        ("    if train:", "    if train and input():", ["alone.py:TDL201"]),
+    ],
+    ids=["left as it is", "given", "asked for", "another question"],
+)
+def test_a_program_that_stands_alone(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    root = application(tmp_path, helper=ASKING, rendering=RENDERING, main=MAIN, alone=ALONE.replace(old, new))
+    assert found(root) == expected
+
+
 def test_a_name_that_means_another_function(tmp_path: Path) -> None:
     """A copy of the function, or one that is imported from elsewhere, is none of its calls."""
     copy = "def render(density, noise):\n    return density\n\ndef plot(density):\n    return render(density, 0.5)\n"

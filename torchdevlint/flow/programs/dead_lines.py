@@ -27,11 +27,12 @@ class DeadLines:
         self._callers = callers
         self._application = application
 
-    def hold(self, line: int, *, is_seen: bool) -> bool:
+    def hold(self, line: int, *, is_seen: bool, stands_alone: bool = False) -> bool:
         """Whether no program comes to a line.
 
         Where it is not seen how the file is imported, only what no text of the project says is surely dead, and what
         ends at its imports; and only if there are programs, as a notebook is one: otherwise the project is for others.
+        All calls in a program that stands alone are there.
         """
         programs = self._application.programs
         coming = programs.coming_to(line) if programs is not None and programs.are_seen else None
@@ -40,6 +41,8 @@ class DeadLines:
         if is_seen:
             is_unreached = coming is None and self._unreached is not None and self._unreached.holds(line)
             return self._is_gone or is_unreached or self._application.mentions.is_never_read(line) or self._is_off(line)
+        if stands_alone and self._application.is_of_several and self._is_off(line):
+            return True
         is_program = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
         if not self._application.is_of_several or not is_program:
             return False

@@ -228,6 +228,7 @@ def _read_by_overriding(tree: ast.Module, name: str) -> Iterator[ast.Attribute]:
 @once_a_node
 def _tested_in(tree: ast.Module) -> frozenset[int]:
     """The attributes that tests ask for their truth, or compare, by identity: nobody asks that of a method."""
+    tests: tuple[ast.If | ast.While | ast.IfExp, ...]
     tests = (*nodes_in(tree, ast.If), *nodes_in(tree, ast.While), *nodes_in(tree, ast.IfExp))
     asked = [part for each in tests for part in asked_in(each.test)]
     compared = [part for each in asked if isinstance(each, ast.Compare) for part in (each.left, *each.comparators)]
