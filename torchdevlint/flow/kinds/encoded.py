@@ -8,12 +8,14 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.kinds.managed_batches import moves_batches
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.flow.state.devices import LOADER
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import AT_LEAST_1, NUMBERS, Step, Tensor, Value
 
 FROM_TOKENIZER = "comes from the tokenizer here"
+_OF_CLIP = frozenset({"clip.tokenize", "clip.clip.tokenize", "open_clip.tokenize", "open_clip.tokenizer.tokenize"})
+"""Functions that give the tokens of texts as one tensor of the CPU, without being asked for tensors."""
 _ENTRIES = frozenset(
     """
     input_ids attention_mask token_type_ids pixel_values pixel_mask input_values input_features labels
@@ -28,8 +30,10 @@ def encoding_of(frame: Frame, node: ast.Call) -> Tensor | None:
 
     A processor of images that is told a device brings them there: ``processor(images, device="cuda")``.
     """
-    asked = (each.value for each in node.keywords if each.arg == "return_tensors")
-    if any(each.arg == "device" for each in node.keywords):
+    if last_name(node.func) == "tokenize" and public_path(node.func) in _OF_CLIP:
+        return None if moves_batches(frame) else Tensor(LOADER, 2, (), (Step(FROM_TOKENIZER, node),))
+    asked = [each.value for each in node.keywords if each.arg == "return_tensors"]
+    if not asked or any(each.arg == "device" for each in node.keywords):
         return None
     if not any(isinstance(each, ast.Constant) and each.value == "pt" for each in asked) or moves_batches(frame):
         return None

@@ -109,7 +109,7 @@ def _or_encoding(frame: Frame, node: ast.Call, given: Value) -> Value:
     known = type(given) is not Unknown and not (type(given) is Tensor and given.opaque)
     if known:
         return given
-    return (encoding_of(frame, node) if node.keywords else None) or token_ids_of(frame, node) or given
+    return encoding_of(frame, node) or token_ids_of(frame, node) or given
 
 
 def call_attribute(

@@ -86,7 +86,7 @@ def _of_library(
     if name in ("items", "values"):
         element = element_of(target)
         return Seq(None, sequence([TEXT, element]) if name == "items" else element)
-    if name in ("forward", "generate") or _computes(frame, node, target, arguments) or _is_forward(name, target):
+    if name in _FORWARD or _computes(frame, node, target, arguments) or _is_forward(name, target):
         return call_module(frame, state, node, target, arguments)
     if is_factory(f"{target.name}.{name}"):
         return call_factory(frame, state, node, f"{target.name}.{name}", arguments)
@@ -95,6 +95,8 @@ def _of_library(
     return UNKNOWN if target.placed is None else of_inputs(frame, node, arguments)
 
 
+_FORWARD = frozenset("forward generate encode_text encode_image get_text_features get_image_features".split())
+"""Ways through published models: language models, and CLIP in its packages and in transformers."""
 _FILLED = frozenset(f"torch.{name}" for name in "randn rand normal zeros ones full empty randint".split())
 
 
