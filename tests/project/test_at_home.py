@@ -1402,17 +1402,23 @@ from net import Net
 
 print(torch.cuda.is_available(){})
 os.environ["CUDA_VISIBLE_DEVICES"] = {}
-Net().train()
+Net().train({})
 """
 
 
 @pytest.mark.parametrize(
-    ("counted", "value", "expected"),
-    [("", '"0"', []), ("", '"1"', ["main.py:TDL301"]), (", torch.cuda.device_count()", '"0"', ["main.py:TDL301"])],
+    ("said", "value", "given", "expected"),
+    [
+        ("", '"0"', "", []),
+        ("", '"1"', "", ["main.py:TDL301"]),
+        (", torch.cuda.device_count()", '"0"', "", []),
+        (", torch.cuda.device_count()", '"1"', "", ["main.py:TDL301"]),
+        ("", '"0"', "torch.cuda.device_count() > 1", ["main.py:TDL301"]),
+    ],
 )
-def test_a_late_list_of_the_first_gpu(tmp_path: Path, counted: str, value: str, expected: list[str]) -> None:
-    """The first GPU is used in any case, but where the others are counted."""
-    root = application(tmp_path, main=LATE.format(counted, value), net=NET)
+def test_a_late_list_of_the_first_gpu(tmp_path: Path, said: str, value: str, given: str, expected: list[str]) -> None:
+    """The first GPU is used in any case, but where the others are counted for more than to say how many."""
+    root = application(tmp_path, main=LATE.format(said, value, given), net=NET)
     assert found(root) == expected
 
 

@@ -30,6 +30,7 @@ _COUNTED = "device_count"
 _OF_A_DEVICE_TYPE = ("torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler")
 _SETTERS = {"os.environ.setdefault": 2, "os.putenv": 2, "os.environ.__setitem__": 2}
 _TORCH_COUNT_FREEZES = ("2.0", "2.1", "2.2", "2.3")
+_SAYING = frozenset("print info debug warning log write".split())
 _SIMILAR = 0.9
 _STARTERS = (
     "spawn",
@@ -254,9 +255,23 @@ def _late(frame: Frame, cause: Touch, node: ast.AST, value: Value) -> None:
             cause.effect,
             cause.inside,
             moved_before(frame, node, cause.node),
-            value == Const("0") and _COUNTED not in machine.words,
+            value == Const("0") and not _counts_gpus(machine.tree),
         ),
     )
+
+
+@once_a_node
+def _counts_gpus(tree: ast.Module) -> bool:
+    """Whether a file asks how many GPUs there are, for more than to say so: ``print(torch.cuda.device_count())``."""
+    said = {
+        id(part)
+        for each in nodes_in(tree, ast.Expr)
+        if isinstance(each.value, ast.Call) and last_name(each.value.func) in _SAYING
+        for part in inside(each.value)
+    }
+    asked = (each for each in nodes_in(tree, ast.Attribute) if each.attr == _COUNTED)
+    named = (each for each in nodes_in(tree, ast.Name) if each.id == _COUNTED)
+    return any(id(each) not in said for each in (*asked, *named))
 
 
 def _starts_processes(frame: Frame, node: ast.AST) -> bool:

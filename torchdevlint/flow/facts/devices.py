@@ -21,7 +21,7 @@ class LateVisibleDevices(Fact, frozen=True):
     inside: tuple[str, Span] | None = None
     reordering: Reordering | None = None
     names_first: bool = False
-    """It says that there is the first GPU alone, in a file that does not count them."""
+    """It says that there is the first GPU alone, in a file that does not count them, but to say how many."""
 
     @property
     def is_theory(self) -> bool:
