@@ -250,6 +250,9 @@ CHECKS = {
     "twins": {
         "EVENTS": "FunctionEnded",
     },
+    "typed_alike": {
+        "EVENTS": "Constructed ForeignCalled Returned UnknownCalled",
+    },
     "unmoved_models": {
         "EVENTS": "LayerCalled MethodCalled ModuleCalled",
     },

@@ -6,6 +6,7 @@ from enum import Enum
 
 from torchdevlint.flow.facts.common import Creation
 from torchdevlint.flow.facts.tensors import (
+    ANOTHER_ARM,
     ANOTHER_RETURN,
     ASSERTED,
     FIRST_STATE,
@@ -16,6 +17,7 @@ from torchdevlint.flow.facts.tensors import (
     RETURN,
     SAME_RETURN,
     SIZED_ALIKE,
+    TYPED_ALIKE,
     MixedDevices,
 )
 from torchdevlint.flow.knowledge import torch_api
@@ -92,8 +94,8 @@ def is_returned(fact: MixedDevices) -> bool:
 
 
 def is_one_of_two(fact: MixedDevices) -> bool:
-    """Whether the operands meet in no operation: a function returns the one or the other."""
-    return fact.operation == ANOTHER_RETURN
+    """Whether the operands meet in no operation: a function returns the one or the other, or works with it."""
+    return fact.operation in (ANOTHER_RETURN, ANOTHER_ARM)
 
 
 def is_together(fact: MixedDevices) -> bool:
@@ -103,7 +105,7 @@ def is_together(fact: MixedDevices) -> bool:
 
 def is_sized_alike(fact: MixedDevices) -> bool:
     """Whether the operands meet in no operation: what is returned was made after an argument."""
-    return fact.operation in (RESULT, SIZED_ALIKE)
+    return fact.operation in (RESULT, SIZED_ALIKE, TYPED_ALIKE)
 
 
 def is_first_state(fact: MixedDevices) -> bool:
@@ -200,13 +202,16 @@ def claim(fact: MixedDevices, first: Creation) -> str:
     if is_returned(fact):
         return f"{made}, which is returned, filled by what is on {fact.other.device}"
     if is_one_of_two(fact):
-        return f"{made}, which is returned in one case, and {code(fact.other.text)} on {fact.other.device} in another"
+        used = "returned" if fact.operation == ANOTHER_RETURN else "used"
+        return f"{made}, which is {used} in one case, and {code(fact.other.text)} on {fact.other.device} in another"
     if is_together(fact):
         return f"{made}, which is returned beside {code(fact.other.text)} on {fact.other.device}"
     if fact.operation == RESULT:
         return f"{made}, which stands for the result of an operator on {fact.other.device}"
     if fact.operation == SIZED_ALIKE:
         return f"{made}, which is returned with the shape of {code(fact.other.text)}, but not its device"
+    if fact.operation == TYPED_ALIKE:
+        return f"{made}, which is returned with the dtype of {code(fact.other.text)}, but not its device"
     if is_first_state(fact):
         return f"{made}, which callers get, and {is_on(fact.other.text, fact.other.device)}"
     if is_kept(fact):
@@ -230,7 +235,7 @@ def symptom(fact: MixedDevices) -> str:
         return "nothing raises here: what is returned is in two places, and whoever takes it expects one"
     if fact.operation == RESULT:
         return "nothing raises here: what is compiled takes the result of the operator to be on the CPU"
-    if fact.operation == SIZED_ALIKE:
+    if fact.operation in (SIZED_ALIKE, TYPED_ALIKE):
         return "nothing raises here: what is returned is silently on the CPU, away from what it was made for"
     if is_first_state(fact):
         return "nothing raises here: what callers get is on the CPU, and the next step of the model raises"
@@ -259,13 +264,16 @@ def notes(fact: MixedDevices, made: Note | None = None) -> tuple[Note, ...]:
     first, *further = fact.creations
     if is_marker(fact):
         meeting = f"{code(fact.other.text)} is read here"
+    elif fact.operation == ANOTHER_ARM:
+        meeting = f"{code(fact.stayed.text)} is made here"
     elif _meets_later(fact):
         meeting = f"{code(fact.stayed.text)} is returned here"
     else:
         meeting = f"{code(fact.stayed.text)} meets {code(fact.other.text)} here, in {fact.operation}"
     found = {fact.at: Note(meeting, fact.at)}
     if is_one_of_two(fact):
-        found[fact.other.span] = Note(f"{code(fact.other.text)} is returned here", fact.other.span)
+        done = "returned" if fact.operation == ANOTHER_RETURN else "made"
+        found[fact.other.span] = Note(f"{code(fact.other.text)} is {done} here", fact.other.span)
     if fact.through is not None:
         found.setdefault(fact.through, Note("this call leads there", fact.through))
     for creation in further:

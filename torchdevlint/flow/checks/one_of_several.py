@@ -2,7 +2,7 @@
 
 They leave in one tuple, list, dict or object, or go to one call that is not known. The device that the function names
 for the others is meant for all: nobody else can know that they are in two places. One other is enough where both are
-written side by side, are in one list, or are what one factory makes of sizes.
+written side by side, are in one list, or are returned where one factory makes both of sizes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _note_returned(event: Returned) -> None:
     """``return torch.tensor(a).to(device), torch.tensor(b).to(device), torch.tensor(c)``."""
     frame = event.frame
     if frame.entry.kind != "init":
-        parts, names = list(_parts(event.node, event.value)), _names(event.node)
+        parts, names = list(parts_of(event.node, event.value)), _names(event.node)
         _look(frame, event.state, event.node, SAME_RETURN, parts, names, isinstance(event.value, Seq))
 
 
@@ -84,14 +84,14 @@ def _look(
     names: Mapping[ast.expr, str] = _NO_NAMES,
     together: bool = False,
 ) -> None:
-    placed = [each for each in parts if _is_placed(each[1])]
+    placed = list({each[1].steps[0].node: each for each in parts if _is_placed(each[1])}.values())
     if not placed or len({each[1].device for each in placed}) > 1 or state.guarded:
         return
     ways = set(chain.from_iterable(_way(each.steps[0].made_by) for _, each in placed))
     for at, value in parts:
         if not _stayed(frame, value) or not (_is_made_so(value, ways) or _is_calculated_with(value)):
             continue
-        beside = next((each for each in placed if together or _stands_beside((at, value), each)), None)
+        beside = next((each for each in placed if together or _stands_beside(operation, (at, value), each)), None)
         if beside is None and len(placed) < _LEAST_PLACED:
             continue
         if _is_counted(value) or is_bookkeeping(dotted_path(at)) or is_bookkeeping(names.get(at)):
@@ -108,10 +108,10 @@ def _is_made_so(value: Tensor, ways: set[str]) -> bool:
     return all(site.function.rpartition(".")[2] in ways for site in value.creations)
 
 
-def _stands_beside(one: Part, other: Part) -> bool:
-    """Whether both are written in the one expression, side by side, or are made by one factory, of sizes."""
+def _stands_beside(operation: str, one: Part, other: Part) -> bool:
+    """Whether both are written in the one expression, side by side, or are returned, and one factory makes both."""
     makers = {site.function for site in one[1].creations} | {other[1].steps[0].made_by}
-    alike = len(makers) == 1 and makers.pop().rpartition(".")[2] in _WAYS[0]
+    alike = operation == SAME_RETURN and len(makers) == 1 and makers.pop().rpartition(".")[2] in _WAYS[0]
     return alike or (isinstance(one[0], ast.Call) and isinstance(other[0], ast.Call))
 
 
@@ -142,7 +142,7 @@ def _reads_bookkeeping(made: ast.AST) -> bool:
     return any(map(is_bookkeeping, names))
 
 
-def _parts(node: ast.expr, value: Value) -> Iterator[Part]:
+def parts_of(node: ast.expr, value: Value) -> Iterator[Part]:
     """The tensors of a tuple, list, dict or object that is returned, each with its expression, or where it was made."""
     pairs: Iterable[tuple[ast.expr | None, Value]] = ()
     if isinstance(value, Seq):

@@ -128,7 +128,7 @@ def _note_returned(event: Returned) -> None:
     for each in made:
         for name, value in _arguments(event.state, function, surely):
             alike = [next(_sized_alike(site.node, name), None) for site in each.creations]
-            if surely or _may_be_anywhere(frame, name):
+            if surely or may_be_anywhere(frame, name):
                 alike = [at or _of_whole_shape(site.node, name) for at, site in zip(alike, each.creations, strict=True)]
             sized = [at for at in alike if at is not None]
             if stands_in or len(sized) == len(each.creations):
@@ -185,7 +185,7 @@ def _sized_alike(node: ast.AST, name: str) -> Iterator[ast.Name]:
         yield asked
 
 
-def _may_be_anywhere(frame: Frame, name: str) -> bool:
+def may_be_anywhere(frame: Frame, name: str) -> bool:
     """Whether the file speaks of devices, and an argument is not called like data, which are prepared on the CPU."""
     function, tree = frame.function, frame.machine.tree
     if function in frame.machine.pipeline or is_bookkeeping(name) or _OF_DATA.search(f"{frame.scope} {name}".lower()):

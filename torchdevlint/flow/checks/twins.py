@@ -7,23 +7,28 @@ else can know that they are in two places.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.events import FunctionEnded, Mixed
-from torchdevlint.flow.facts.tensors import ANOTHER_RETURN
+from torchdevlint.flow.facts.tensors import ANOTHER_ARM, ANOTHER_RETURN
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_created, is_of_sizes, is_told_device
-from torchdevlint.flow.state.values import Conditions, Tensor
+from torchdevlint.flow.state.values import Choice, Conditions, Tensor, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import inside, nodes_in
 
 _OF_ANOTHER_KIND = regex(
     r"isinstance|is_tensor|\btype\(|dtype|device|cuda|gpu|cpu|numpy|script|trac|export|hasattr| is (?:not )?None"
 )
 """Tests of branches that need not give the same kind of thing."""
 Part = tuple[ast.expr, Conditions, Tensor]
+Held = tuple[ast.expr, Conditions, Value]
 
 
 def _note_end(event: FunctionEnded) -> None:
@@ -34,16 +39,64 @@ def _note_end(event: FunctionEnded) -> None:
     frame = event.frame
     if frame.entry.kind == "init":
         return
-    made = [(node, at, one) for node, path, value in frame.returned for at, one in alternatives(value, path)]
+    _look(frame, event.state, ANOTHER_RETURN, frame.returned)
+    ends = [*frame.exits, *([event.end] if event.end.alive else [])] if not frame.depth else []
+    for name, value in (each for end in ends for each in end.env.items()):
+        if isinstance(value, Choice) and frame.function is not None and not _is_moved(frame.function, name):
+            made = list(_made(value))
+            if not any(_is_asked_again(frame.function, made, at) for _, at, _ in made):
+                _look(frame, event.state, ANOTHER_ARM, made)
+
+
+def _made(value: Choice) -> Iterator[Held]:
+    """What each arm has made for a name that still holds it at the end, with the place where it did."""
+    for at, one in value.alternatives:
+        node = one.steps[0].node if isinstance(one, Tensor) and one.steps else None
+        if isinstance(node, ast.expr):
+            yield node, at, one
+
+
+def _is_moved(function: FunctionNode, name: str) -> bool:
+    """Whether what a name holds is moved somewhere, or read on the host: ``x.to(device)``."""
+    return any(
+        each.attr in _LEAVES and isinstance(each.value, ast.Name) and each.value.id == name
+        for each in nodes_in(function, ast.Attribute)
+    )
+
+
+_LEAVES = torch_api.MOVE_METHODS | {"numpy", "tolist", "item", "type_as"}
+
+
+def _is_asked_again(function: FunctionNode, made: list[Held], conditions: Conditions) -> bool:
+    """Whether a test elsewhere asks for what decided: it may tell which of both is there."""
+    nodes = [node for node, _, _ in made]
+    tests: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
+    others = [each for each in tests if not any(node in nodes_in(each, type(node)) for node in nodes)]
+    asked = {each.id for test in others for each in inside(test.test) if isinstance(each, ast.Name)}
+    decided = {word for key, _ in conditions for word in _WORD.findall(key)}
+    return not asked.isdisjoint(decided)
+
+
+_WORD = regex(r"[A-Za-z_]\w*")
+
+
+def _look(frame: Frame, state: State, operation: str, held: Iterable[Held]) -> None:
+    made = [(node, path + at, one) for node, path, value in held for at, one in alternatives(value, path)]
     parts: list[Part] = [(node, at, one) for node, at, one in made if isinstance(one, Tensor) and _is_plain(at)]
     placed = [each for each in parts if _is_placed(each[2])]
     if not placed:
         return
     for node, conditions, value in parts:
         path, twin = dotted_path(node), next((each for each in placed if each[1] != conditions), None)
-        stayed = _stayed(frame, value) and all(map(is_of_sizes, value.creations))
+        stayed = _stayed(frame, value) and (all(map(is_of_sizes, value.creations)) or _is_of_the_host(operation, value))
         if twin is not None and stayed and not (is_bookkeeping(path) and path != dotted_path(twin[0])):
-            frame.machine.emit(Mixed(frame, event.state, node, ANOTHER_RETURN, (node, value), (twin[0], twin[2])))
+            frame.machine.emit(Mixed(frame, state, node, operation, (node, value), (twin[0], twin[2])))
+
+
+def _is_of_the_host(operation: str, value: Tensor) -> bool:
+    """``torch.from_numpy(a)`` under a name that another arm puts on a device: it is on the CPU, whoever calls."""
+    makers = {site.function.rpartition(".")[2] for site in value.creations}
+    return operation == ANOTHER_ARM and makers <= torch_api.CPU_FACTORIES
 
 
 def _is_plain(conditions: Conditions) -> bool:
@@ -60,7 +113,10 @@ def _is_placed(value: Tensor) -> bool:
 def _stayed(frame: Frame, value: Tensor) -> bool:
     """Whether it was made by factories of this function alone, without a device."""
     here = all(site.scope == frame.scope and not site.drawn and not is_told_device(site) for site in value.creations)
-    return value.device == DEFAULT and bool(value.ndim) and bool(value.creations) and here
+    sized = bool(value.ndim) or (
+        value.ndim is None and all(site.function == "torch.from_numpy" for site in value.creations)
+    )
+    return value.device == DEFAULT and sized and bool(value.creations) and here
 
 
 EVENTS = {FunctionEnded: _note_end}

@@ -7,15 +7,17 @@ from torchdevlint.model import Span
 
 RETURN = "`return`"
 ANOTHER_RETURN = "another `return`"
+ANOTHER_ARM = "another arm of a test"
 SAME_RETURN = "the same `return`"
 SIZED_ALIKE = "a `return` of what is as large as an argument, with its dtype"
+TYPED_ALIKE = "a `return` of what has the dtype of another tensor"
 RESULT = "the result of an operator, as its stand-in gives it"
 FIRST_STATE = "a `return` of what a Module makes for its callers"
 KEPT = "what one object keeps"
 MARKER = "what says where a Module is"
-"""Operations in which operands do not meet: one was written into the other, which is returned; the function returns the
-one or the other; it returns both, in one tuple or dict; an object keeps both, or one or the other; one is asked where
-the other one is."""
+"""Operations in which operands do not meet: one was written into the other, which is returned; the function returns, or
+works with, the one or the other; it returns both, in one tuple or dict; an object keeps both, or one or the other; one
+is asked where the other one is."""
 ASSERTED = "`torch.testing.assert_close()`"
 """The operation that an assertion of a test is."""
 GRADIENT = "`.grad`"
@@ -79,7 +81,7 @@ class MixedDevices(Fact, frozen=True):
     def is_theory(self) -> bool:
         """Whether nothing meets there, but what a function returns to its callers may; those of a model need both."""
         together = self.operation == SAME_RETURN and not self.model_side
-        return together or self.operation in (RETURN, ANOTHER_RETURN, SIZED_ALIKE)
+        return together or self.operation in (RETURN, ANOTHER_RETURN, ANOTHER_ARM, SIZED_ALIKE, TYPED_ALIKE)
 
 
 class DiscardedMove(Fact, frozen=True):

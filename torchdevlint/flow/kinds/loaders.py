@@ -188,7 +188,7 @@ def _moved_in(loop: ast.For | ast.AsyncFor | ast.comprehension) -> list[ast.expr
         if isinstance(call.func, ast.Attribute)
         and call.func.attr in _MOVES
         and (call.args or call.keywords or call.func.attr == "cuda")
-        and (id(call) in assigned or (id(call) not in dropped and _moved_by(call) is not None))
+        and (id(call) in assigned or (id(call) not in dropped and moved_by(call) is not None))
     ]
 
 
@@ -208,14 +208,14 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
             return None
         if isinstance(node.value, (ast.Name, ast.Subscript)) and _root(node.value) == name:
             names |= targets
-    moved = [each for each in map(_moved_by, nodes_in(function, ast.Call)) if each is not None]
+    moved = [each for each in map(moved_by, nodes_in(function, ast.Call)) if each is not None]
     parts = [each for each in moved if _root(each) in names]
     if not parts or any(isinstance(each, ast.Name) and each.id == name for each in parts):
         return None
     return Tensor(LOADER, None, (), (Step("comes in here, and a part of it is moved", parameter),), opaque=True)
 
 
-def _moved_by(call: ast.Call) -> ast.expr | None:
+def moved_by(call: ast.Call) -> ast.expr | None:
     """`x` in ``x.cuda()`` and ``x.to(device)``, whatever else they are told."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
         return None

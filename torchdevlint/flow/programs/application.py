@@ -15,9 +15,11 @@ from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.tensors import (
+    ANOTHER_ARM,
     ANOTHER_RETURN,
     RETURN,
     SIZED_ALIKE,
+    TYPED_ALIKE,
     IgnoresGivenDevice,
     MixedDevices,
     ReadOnHost,
@@ -128,7 +130,7 @@ class Application:
 
         What is private is called in its own file, and so is what a program defines that nobody imports.
         """
-        if fact.operation not in (RETURN, ANOTHER_RETURN, SIZED_ALIKE):
+        if fact.operation not in (RETURN, ANOTHER_RETURN, ANOTHER_ARM, SIZED_ALIKE, TYPED_ALIKE):
             return False
         functions = (each for each in self._tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)))
         function = next((each for each in functions if each.name == fact.scope), None)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, ItemAssigned
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.held_modules import held_in
+from torchdevlint.flow.kinds.helped_batches import parts_of_helped
 from torchdevlint.flow.kinds.tensor_uses import is_taken_by_torch
 from torchdevlint.flow.run import appended, gradients
 from torchdevlint.flow.run.built_attributes import is_written_by_init, keep_wrapped
@@ -112,7 +113,7 @@ def forget_paths(state: State, root: str) -> None:
 def _unpack(
     frame: Frame, target: ast.Tuple | ast.List, value: Value, state: State, value_node: ast.expr | None
 ) -> None:
-    count = len(target.elts)
+    count, value = len(target.elts), parts_of_helped(frame, target, value, state, value_node)
     whole = value_node if isinstance(value_node, ast.Call) else None
     for place, each in enumerate(target.elts):
         assign(frame, each, part_of(value, place, count), state, whole)
