@@ -171,3 +171,38 @@ def test_a_notebook_that_saves_as_well(tmp_path: Path) -> None:
     cell = {"cell_type": "code", "source": "torch.save(net.state_dict(), 'net.pth')", "metadata": {}, "outputs": []}
     (root / "trial.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
     assert found(root) == ["loading.py:TDL201"]
+
+
+STATE = "{key: each.detach().cpu() for key, each in net.state_dict().items()}"
+PAIRS = "OrderedDict([(key, each.cpu()) for key, each in net.state_dict().items()])"
+
+
+@pytest.mark.parametrize(
+    ("saved", "count"),
+    [
+        pytest.param(STATE, 0, id="each tensor of a state"),
+        pytest.param(PAIRS, 0, id="in pairs"),
+        pytest.param(f"{{'net': {STATE}, 'epoch': epoch}}", 0, id="beside what may be a number"),
+        pytest.param(STATE.replace(".cpu()", ""), 1, id="where it was"),
+        pytest.param("net.cpu()", 0, id="the model as a whole"),
+        pytest.param("{'rows': net.weight.cpu().clone(), 'name': 'first'}", 0, id="tensors alone"),
+        pytest.param("{'rows': net.weight.cpu(), 'more': self.more}", 1, id="beside another thing"),
+        pytest.param(
+            "{'rows': net.weight.cpu(), 'more': [each for each in self.more()]}", 1, id="beside other tensors"
+        ),
+    ],
+)
+def test_what_is_brought_back_one_by_one(tmp_path: Path, saved: str, count: int) -> None:
+    saving = SAVING.replace("import torch\n", "import torch\nfrom collections import OrderedDict\n")
+    saving = saving.replace("net.cpu().state_dict()", saved)
+    assert found(application(tmp_path, helper=PLACE, saving=saving, loading=LOADING)) == ["loading.py:TDL201"] * count
+
+
+def test_a_state_that_is_brought_back_under_its_own_name(tmp_path: Path) -> None:
+    lines = "            net = net.state_dict()\n            net = {key: each.cpu() for key, each in net.items()}\n"
+    saving = SAVING.replace("            torch.save(net.cpu().state_dict(),", f"{lines}            torch.save(net,")
+    saving = saving.replace("            net.to(place())\n", "")
+    root = application(tmp_path, helper=PLACE, saving=saving, loading=LOADING)
+    assert found(root) == []
+    (root / "saving.py").write_text(saving.replace("each.cpu()", "each"))
+    assert found(root) == ["loading.py:TDL201"]

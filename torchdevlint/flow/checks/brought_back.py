@@ -14,19 +14,21 @@ from functools import partial
 
 from torchdevlint.flow.checks.file_names import Scopes, scopes_of
 from torchdevlint.flow.checks.kept_modules import is_sent_to_cpu, says_cpu
-from torchdevlint.flow.checks.saved_names import values_in
+from torchdevlint.flow.checks.saved_names import bound_before, values_in
 from torchdevlint.flow.checks.telling_names import HOLE, may_be_equal
 from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, own_nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _JOINS = frozenset("os.path.join pathlib.Path pathlib.PurePath".split())
 _FILLS = frozenset("append extend insert add update".split())
 _COPIES = frozenset("deepcopy copy dict list tuple OrderedDict".split())
 _GIVES_NO_MORE = frozenset("torch.load bool float int len range round str time.time vars".split())
+_STAYING = frozenset("detach clone contiguous float half double numpy squeeze state_dict".split())
+"""What gives something where its object is, or on the CPU."""
 _UNKNOWN = regex(r"<[^>]*>")
 _PUNCTUATION = regex(r"[/<>]")
 _SAVING = "lightning transformers ignite catalyst fastai accelerate deepspeed composer".split()
@@ -155,12 +157,44 @@ def _text(scope: ast.AST, node: ast.expr, hops: int = _MOST_HOPS) -> str:
 
 
 def _saves_of_cpu(tree: ast.Module, save: ast.Call) -> bool:
-    """Whether a call saves states of Modules that were sent to the CPU before, and nothing that is moved."""
+    """Whether a call saves states of Modules that were sent to the CPU before, and nothing that is moved.
+
+    Or it saves tensors, or whole Modules, that are brought there one by one, and nothing else.
+    """
     scopes = scopes_of(tree, save)
     held = list(_held(scopes, save.args[0], _MOST_HOPS))
     states = [each for each in held if isinstance(each, ast.Call) and last_name(each.func) == "state_dict"]
-    calls = (each for each in held if isinstance(each, ast.Call) and each not in states)
-    return bool(states) and all(_is_state_of_cpu(scopes[0], each) for each in states) and all(map(_stays, calls))
+    calls = [each for each in held if isinstance(each, ast.Call) and each not in states]
+    if not states and not _brings_back(scopes[0], save.args[0], held):
+        return False
+    return all(_is_state_of_cpu(scopes[0], each) for each in states) and all(map(_stays, calls))
+
+
+def _brings_back(scope: ast.AST, saved: ast.expr, held: list[ast.expr]) -> bool:
+    """Whether a part of what is saved is brought back, and nothing is beside the parts of a state, or all is known."""
+    if not any(isinstance(each, ast.Call) and _is_brought(each) for each in held):
+        return False
+    return _is_of_state(scope, saved) or all(_is_known(scope, each) for each in held)
+
+
+def _is_of_state(scope: ast.AST, saved: ast.expr) -> bool:
+    """Whether a value, or what names in it are bound to, is made of the state of a Module."""
+    names = (each for each in inside(saved) if isinstance(each, ast.Name))
+    parts = [saved, *(value for each in names for value in _bound(scope, each))]
+    return any(last_name(each.func) == "state_dict" for part in parts for each in nodes_in(part, ast.Call))
+
+
+def _is_known(scope: ast.AST, held: ast.expr) -> bool:
+    """Whether a part of what is saved is a call or a literal, or a name that is bound to other parts."""
+    return isinstance(held, (ast.Call, ast.Constant)) or (isinstance(held, ast.Name) and bool(_bound(scope, held)))
+
+
+def _is_brought(call: ast.Call) -> bool:
+    """Whether a call gives what it brings to the CPU: ``x.cpu()``, ``x.cpu().clone()``."""
+    if says_cpu(call):
+        return True
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in _STAYING else None
+    return isinstance(receiver, ast.Call) and _is_brought(receiver)
 
 
 def _is_state_of_cpu(scope: ast.AST, state: ast.Call) -> bool:
@@ -170,7 +204,7 @@ def _is_state_of_cpu(scope: ast.AST, state: ast.Call) -> bool:
 
 def _stays(call: ast.Call) -> bool:
     """Whether a call is known not to give what is on an accelerator: what is loaded again comes from the same place."""
-    return says_cpu(call) or public_path(call.func) in _GIVES_NO_MORE
+    return _is_brought(call) or public_path(call.func) in _GIVES_NO_MORE
 
 
 def _held(scopes: Scopes, node: ast.expr, hops: int) -> Iterator[ast.expr]:
@@ -185,17 +219,30 @@ def _held(scopes: Scopes, node: ast.expr, hops: int) -> Iterator[ast.expr]:
         parts = [node.value]
     elif isinstance(node, ast.Call) and last_name(node.func) in _COPIES:
         parts = node.args
+    elif isinstance(node, (ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        parts = _made_by(node)
     else:
         yield node
-        parts = _bound(scopes[0], node.id) if isinstance(node, ast.Name) and hops else []
+        parts = _bound(scopes[0], node) if isinstance(node, ast.Name) and hops else []
         hops -= 1
     for each in parts:
         yield from _held(scopes, each, hops)
 
 
-def _bound(scope: ast.AST, name: str) -> list[ast.expr]:
-    values = [each.value for each in values_in(scope).get(name, []) if each.value is not None and each.place is None]
+def _made_by(node: ast.DictComp | ast.ListComp | ast.SetComp | ast.GeneratorExp) -> list[ast.expr]:
+    """What a comprehension gives for each item, if it brings that to the CPU; else what it goes through."""
+    made = node.value if isinstance(node, ast.DictComp) else node.elt
+    if isinstance(made, ast.Tuple) and made.elts:  # a key and a value
+        made = made.elts[-1]
+    return [made] if isinstance(made, ast.Call) and _is_brought(made) else [each.iter for each in node.generators]
+
+
+def _bound(scope: ast.AST, name: ast.Name) -> list[ast.expr]:
+    """What a name is bound to where it is read, or else anywhere in a scope, and what is put into that."""
+    before = bound_before(scope, name)
+    values = [each.value for each in values_in(scope).get(name.id, []) if each.value is not None and each.place is None]
+    values = values if before is None else [before]
     for call in own_nodes_in(scope, ast.Call):
         if last_name(call.func) in _FILLS and isinstance(call.func, ast.Attribute):
-            values += call.args if dotted_path(call.func.value) == name else []
+            values = values + call.args if dotted_path(call.func.value) == name.id else values
     return values
