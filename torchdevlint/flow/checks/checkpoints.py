@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.checks.brought_back import is_brought_back
 from torchdevlint.flow.checks.caches import is_cache
 from torchdevlint.flow.checks.loaded_data import holds_data
-from torchdevlint.flow.checks.named_data import is_called_data, is_moved
+from torchdevlint.flow.checks.named_data import is_called_data, is_called_vocabulary, is_moved
 from torchdevlint.flow.checks.packed_files import is_temporary
 from torchdevlint.flow.checks.prefixes import is_read_without_prefix, strips
 from torchdevlint.flow.checks.published_files import is_exported_elsewhere, is_never_given, is_of_one_home, is_published
@@ -87,7 +87,10 @@ def _is_read_anyway(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
     """Whether the file can be read wherever the code can be run: it holds data of the CPU, or the code is for CUDA."""
     if holds_data(frame, node, arguments) or _is_for_cuda(frame, node):
         return True
-    if is_never_given(frame, node) or is_cache(frame.machine.tree, frame.function or frame.machine.tree, node):
+    scope, owner = frame.function or frame.machine.tree, None if frame.owner is None else frame.owner.node
+    if is_never_given(frame, node) or is_cache(frame.machine.tree, scope, node):
+        return True
+    if is_called_vocabulary(scope, owner, node):
         return True
     return bool(arguments.positional) and is_written_from_cpu(frame, node, arguments.positional[0][1])
 

@@ -25,6 +25,7 @@ _OF_DATA = frozenset(
 )
 _OF_DATASETS = frozenset("corpus dataset vocab vocabulary".split())
 """Words of names for what nobody trains, whatever the file is called after."""
+_OF_VOCABULARIES = frozenset("vocab vocabulary".split())
 _OF_MODELS = frozenset(
     """
     actor agent backbone best bert checkpoint chkpt ckp ckpt classifier critic decoder discriminator encoder epoch
@@ -58,6 +59,18 @@ def is_called_data(scope: ast.AST, owner: ast.AST | None, load: ast.Call, name: 
         return False
     around = owner if owner is not None and any("." in each for each in targets) else scope
     nodes, paths = _used_as_models(around)
+    return id(load) not in nodes and paths.isdisjoint(targets)
+
+
+def is_called_vocabulary(scope: ast.AST, owner: ast.AST | None, load: ast.Call) -> bool:
+    """Whether a load is bound to what is called a vocabulary alone: texts and their numbers, in which is no tensor."""
+    targets = _bound_to(scope).get(id(load), [])
+    words = [list(_words(each.rpartition(".")[2])) for each in targets]
+    if not words or any(_OF_VOCABULARIES.isdisjoint(each[-2:]) or not _OF_MODELS.isdisjoint(each) for each in words):
+        return False
+    if any(not _OF_MODELS.isdisjoint(_words(each)) for each in _said_in(load)):
+        return False
+    nodes, paths = _used_as_models(owner or scope)
     return id(load) not in nodes and paths.isdisjoint(targets)
 
 
