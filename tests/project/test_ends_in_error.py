@@ -49,7 +49,8 @@ def another():
 def findings(root: Path, before: str, after: str = "") -> list[str]:
     root.mkdir(exist_ok=True)
     main = MAIN.replace(RESUMES, f"{before}{RESUMES}{after}") + OF_OTHERS
-    imports = "import sys\nfrom evaluate import *\nfrom evaluate import Meter, anything, decorated, evaluate, other\n"
+    imports = "import sys\nimport numpy\nimport torch\nfrom evaluate import *\n"
+    imports += "from evaluate import Meter, anything, decorated, evaluate, other\n"
     files = {"helper": ASKING, "loading": LOADING, "trainer": TRAINED, "evaluate": EVALUATE}
     return found(application(root, **files, main=imports + main))
 
@@ -71,6 +72,7 @@ def findings(root: Path, before: str, after: str = "") -> list[str]:
         "    if gone > 3:\n        kept = 3\n",
         "    kept: gone = absent\n",
         "    trainer.kept[gone] = 3\n",
+        "    kept = torch.ones(3)\n    made = numpy.zeros(kept.size)\n",
     ],
 )
 def test_what_raises_wherever_it_is_run(tmp_path: Path, line: str) -> None:
@@ -104,6 +106,10 @@ def test_what_raises_wherever_it_is_run(tmp_path: Path, line: str) -> None:
         "    print(xrange(3), sys.argv)\n",
         "    for gone in []:\n        pass\n    print(gone)\n",
         "    print(of_the_file, told_by_another)\n",
+        "    kept = torch.ones(3)\n    made = numpy.zeros(kept.size())\n",
+        "    kept = numpy.ones(3)\n    made = torch.zeros(kept.size)\n",
+        "    kept = torch.ones(3)\n    kept = kept.numpy()\n    made = numpy.zeros(kept.size)\n",
+        "    kept = torch.load('x.npy')\n    made = numpy.zeros(kept.size)\n",
     ],
 )
 def test_what_may_be_right(tmp_path: Path, line: str) -> None:

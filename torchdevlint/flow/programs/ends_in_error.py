@@ -1,4 +1,5 @@
-"""What ends a program on every machine: names that nothing binds, arguments that a function does not take.
+"""What ends a program on every machine: names that nothing binds, arguments that a function does not take, methods for
+sizes.
 
 What comes there was never run as it stands, so nobody meets what it says of devices.
 """
@@ -10,9 +11,11 @@ import builtins
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from torchdevlint.flow.checks.saved_names import bound_before
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.names import public_path
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -30,6 +33,11 @@ _BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bexecfile\(|\bbuiltins\b|\b__bu
 _BUILDS_IN = LinePattern(
     r"\b(?:builtins|__builtin__)(?:\.(?!print\b)\w+\s*=(?!=)|\s*,|\.__dict__)", "builtins __builtin__"
 )
+_SIZED = frozenset(
+    "range numpy.zeros numpy.ones numpy.empty numpy.eye numpy.arange torch.zeros torch.ones torch.empty torch.eye "
+    "torch.rand torch.randn torch.arange torch.randperm".split()
+)
+_GIVING_OTHERS = frozenset("load compile device dtype finfo iinfo generator".split())
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NAMED: tuple[Any, ...] = (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 """What binds its `name`, if it has one."""
@@ -37,7 +45,26 @@ _NAMED: tuple[Any, ...] = (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.Mat
 
 def ends_in_error(project: Project) -> Ways:
     """The ways through a project that end in an error on every machine."""
-    return Ways(project, _does_not_take, after=True, reads=_is_unbound)
+    return Ways(project, _raises, after=True, reads=_is_unbound)
+
+
+def _raises(scope: Scope, call: ast.Call) -> bool:
+    return _does_not_take(scope, call) or _takes_method_for_size(scope, call)
+
+
+def _takes_method_for_size(scope: Scope, call: ast.Call) -> bool:
+    """Whether something is made as large as ``x.size``, which is a number of an array, and a method of a tensor."""
+    taken = call.args[0] if call.args else None
+    if public_path(call.func) not in _SIZED or not isinstance(taken, ast.Attribute) or taken.attr != "size":
+        return False
+    value = None if scope.function is None else bound_before(scope.function, taken.value)
+    return value is not None and _is_made_by_torch(value)
+
+
+def _is_made_by_torch(value: ast.expr) -> bool:
+    """Whether a call gives a tensor, as functions of torch do that are written in small letters, but for a few."""
+    module, _, name = public_path(value.func).rpartition(".") if isinstance(value, ast.Call) else ("", "", "")
+    return module in ("torch", "torch.nn.functional") and name.islower() and name not in _GIVING_OTHERS
 
 
 def _is_unbound(scope: Scope, name: ast.Name) -> bool:
