@@ -251,7 +251,7 @@ CHECKS = {
         "EVENTS": "FunctionEnded",
     },
     "typed_alike": {
-        "EVENTS": "Constructed ForeignCalled Returned UnknownCalled",
+        "EVENTS": "Constructed ForeignCalled FunctionCalled Returned UnknownCalled",
     },
     "unmoved_models": {
         "EVENTS": "LayerCalled MethodCalled ModuleCalled",

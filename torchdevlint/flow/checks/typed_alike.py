@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks.one_of_several import parts_of
 from torchdevlint.flow.checks.own_tensors import speaks_of_places
 from torchdevlint.flow.checks.sized_alike import is_for_the_cpu, may_be_anywhere
-from torchdevlint.flow.events import Constructed, ForeignCalled, Mixed, Returned, UnknownCalled
+from torchdevlint.flow.events import Constructed, ForeignCalled, FunctionCalled, Mixed, Returned, UnknownCalled
 from torchdevlint.flow.facts.tensors import TYPED_ALIKE
 from torchdevlint.flow.kinds.sizes import is_one_element
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
@@ -24,6 +25,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_told_device
 from torchdevlint.flow.state.values import AT_LEAST_1, Dev, Site, Step, Tensor, Value
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
 def _note_returned(event: Returned) -> None:
@@ -37,6 +39,12 @@ def _note_returned(event: Returned) -> None:
 def _note_constructed(event: Constructed) -> None:
     owner = event.init.owner
     if owner is not None and not any(speaks_of_places(each.node) for each in owner.mro):
+        _note_arguments(event.frame, event.state, event.node, event.arguments)
+
+
+def _note_function(event: FunctionCalled) -> None:
+    """A function of the project that neither moves anything nor asks for a place takes all as they come."""
+    if not _speaks_of_places(event.function.node) and not is_for_the_cpu(event.node):
         _note_arguments(event.frame, event.state, event.node, event.arguments)
 
 
@@ -56,6 +64,20 @@ def _note_arguments(frame: Frame, state: State, node: ast.Call, arguments: Argum
     for at, value in arguments.pairs:
         if not is_bookkeeping(names.get(at)):
             _look(frame, state, node, operation, at, value)
+
+
+_OF_PLACES = frozenset({"to", "device", "cpu", "numpy", "tolist", "item", "type_as", *torch_api.DEVICE_METHODS})
+
+
+@once_a_node
+def _speaks_of_places(function: ast.AST) -> bool:
+    """Whether a function speaks of a place, in whatever words."""
+    words = {each.attr for each in nodes_in(function, ast.Attribute)} | {
+        each.arg for each in nodes_in(function, ast.arg)
+    }
+    return not words.isdisjoint(
+        {"to", "device", "cpu", "numpy", "tolist", "item", "type_as", *torch_api.DEVICE_METHODS}
+    )
 
 
 def _look(frame: Frame, state: State, node: ast.AST, operation: str, at: ast.expr, value: Value) -> None:
@@ -96,6 +118,7 @@ def _may_be_elsewhere(frame: Frame, state: State, asked: ast.expr) -> bool:
 EVENTS = {
     Returned: _note_returned,
     Constructed: _note_constructed,
+    FunctionCalled: _note_function,
     UnknownCalled: _note_call,
     ForeignCalled: _note_call,
 }
