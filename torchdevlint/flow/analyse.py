@@ -227,7 +227,8 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
         machine.others = None
     if input_pipeline.concerns(machine.words):
         machine.pipeline = input_pipeline.functions_in(tree)
-    machine.default_changed |= changes_default(tree)
+    if not torch_api.CHANGES_DEFAULT.isdisjoint(words):
+        machine.default_changed |= changes_default(tree)
 
 
 def _is_built_by_a_change(info: ClassInfo) -> bool:

@@ -70,7 +70,7 @@ def is_inside(node: ast.AST, scope: ast.AST) -> bool:
     """Whether `inside` gives the very node for `scope`."""
     level: list[Any] = [scope]
     while level:
-        if any(each is node for each in level):
+        if node in level:
             return True
         level = below(level)
     return False

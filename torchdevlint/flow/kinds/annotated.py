@@ -73,6 +73,8 @@ def is_of_another_framework(frame: Frame, annotation: ast.expr | None) -> bool:
 
     Or the device of another library, ``slangpy.Device``, which no tensor is on; torch calls its own ``device``.
     """
+    if annotation is None:
+        return False
     kinds = (frame.evaluate(each, State({})) for each in named_in(annotation))
     return any(isinstance(kind, Ref) and _is_of_others(*kind.name.split(".")) for kind in kinds)
 

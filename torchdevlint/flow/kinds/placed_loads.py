@@ -19,8 +19,16 @@ def places_load(frame: Frame, one: Sequence[ast.AST], other: Sequence[ast.AST]) 
     """Whether one arm says ``load(p, map_location=..)`` and the other ``load(p)``."""
     if not one or not other or not frame.machine.words & _LOADERS:
         return False
+    if not _places_any(frame.function or frame.machine.reading.tree_here):
+        return False
     here, there = _loaded_in(frame, one), _loaded_in(frame, other)
     return not here[True].isdisjoint(there[False]) or not there[True].isdisjoint(here[False])
+
+
+@once_a_node
+def _places_any(scope: ast.AST) -> bool:
+    """Whether any call of a function or file says where to load."""
+    return any(placed for placed, _ in _loads_in(scope))
 
 
 def _loaded_in(frame: Frame, body: Sequence[ast.AST]) -> dict[bool, set[str]]:

@@ -12,7 +12,7 @@ from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Choice, Const, Ref, Seq, Value
-from torchdevlint.source.nodes import below, once_a_node
+from torchdevlint.source.nodes import below, nodes_in, once_a_node
 
 _INSIDE = ("module", "_orig_mod")
 """The attributes in which wrappers keep what they wrap."""
@@ -33,9 +33,15 @@ def refine_by_test(frame: Frame, test: ast.Call, holds: State | None, fails: Sta
             fails.alive = False
 
 
+@once_a_node
+def _says_inside(scope: ast.AST) -> bool:
+    """Whether a function or file takes the inside of anything."""
+    return any(each.attr in _INSIDE for each in nodes_in(scope, ast.Attribute))
+
+
 def refine_by_use(frame: Frame, body: Sequence[ast.AST], orelse: Sequence[ast.AST], holds: State, fails: State) -> None:
     """Where only one arm says ``model.module``, the model is wrapped in that one, and not in the other."""
-    if not frame.machine.words.intersection(_INSIDE):
+    if not _says_inside(frame.function or frame.machine.reading.tree_here):
         return
     inside, outside = _unwrapped_in(body), _unwrapped_in(orelse)
     for path, node in {**inside, **outside}.items():

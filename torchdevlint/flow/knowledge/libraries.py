@@ -205,8 +205,9 @@ DEVICE_MAPS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
 
 def dispatches_model(name: str, keywords: Container[str]) -> bool:
     """Whether a call gives a model of transformers that ``device_map`` places, and nothing else does."""
-    others = any(each in keywords for each in _PLACES_ITSELF - {"device_map"})
-    return _PRETRAINED.fullmatch(name) is not None and "device_map" in keywords and not others
+    if "device_map" not in keywords or _PRETRAINED.fullmatch(name) is None:
+        return False
+    return not any(each in keywords for each in _PLACES_ITSELF - {"device_map"})
 
 
 DRAWING = frozenset(

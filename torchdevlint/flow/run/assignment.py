@@ -103,7 +103,7 @@ def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> No
 
 def forget_paths(state: State, root: str) -> None:
     """Drop what is known of attributes and items of a name or path that is bound anew."""
-    if depth_of(root) >= state.deepest:
+    if not state.paths or depth_of(root) >= state.deepest:
         return
     below = (f"{root}.", f"{root}[")
     for path in [path for path in state.paths if path.startswith(below)]:

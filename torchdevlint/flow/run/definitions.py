@@ -32,7 +32,7 @@ def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, 
 
 def _look_at_defaults(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
     """Defaults are evaluated where the function is defined."""
-    if _is_in_vain(frame):
+    if not (node.args.defaults or node.args.kw_defaults) or _is_in_vain(frame):
         return
     for default in (*node.args.defaults, *node.args.kw_defaults):
         if default is not None:

@@ -56,9 +56,11 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
         return accessor
     value: Value | None = None
     for each in info.mro:
-        _evaluate(frame, each.writers.get(name, ()), each, info)
+        writers = each.writers.get(name)
+        if writers:
+            _evaluate(frame, writers, each, info)
         found = each.attributes.get(name)
-        if appended.begins_empty(found) and found is not None:
+        if found is not None and appended.begins_empty(found):
             _evaluate(frame, appended.appenders(each, name), each, info)
             found = appended.filled(each, name, found)
         if found is not None:

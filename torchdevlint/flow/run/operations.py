@@ -15,7 +15,7 @@ from torchdevlint.flow.kinds.output_keys import is_key_of_no_model
 from torchdevlint.flow.kinds.sizes import is_made_empty, is_mask, is_one_element
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.indices import has_slices, is_moved_to_index, is_read_as_vector, keeps_dimensions
-from torchdevlint.flow.state.conditions import compatible, leave_device_open
+from torchdevlint.flow.state.conditions import compatible, extended, leave_device_open
 from torchdevlint.flow.state.devices import (
     CPU,
     DEFAULT,
@@ -119,7 +119,7 @@ def _together(conditions: list[Conditions]) -> Conditions | None:
     for each in conditions:
         if not compatible(each, merged):
             return None
-        merged += tuple(one for one in each if one not in merged)
+        merged = extended(merged, each)
     return merged
 
 
@@ -129,7 +129,7 @@ def _combine(
     tensors = [(at, value) for at, value in operands if type(value) is Tensor]
     if not tensors:
         values = [value for _, value in operands]
-        return NUMBER if all(is_number(value) for value in values) else of_unknown(values)
+        return NUMBER if all(map(is_number, values)) else of_unknown(values)
     if len(tensors) > 1:
         frame.machine.arrivals.note_operands(frame.function, (value for _, value in tensors))
     pairs = combinations(tensors[:MAX_OPERANDS], 2)

@@ -14,7 +14,7 @@ from torchdevlint.flow.state.devices import TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import given_tensor
-from torchdevlint.flow.state.values import Tensor, Unknown, Value
+from torchdevlint.flow.state.values import Choice, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})
@@ -34,6 +34,9 @@ def told_by_other(frame: Frame, operands: Operands, product: bool = False) -> Op
     So is what ``forward`` is given first, and what another method of a Module is, if it is called like one; and in a
     matrix `product` there are no numbers at all.
     """
+    kinds = {type(value) for _, value in operands}
+    if Tensor not in kinds and Choice not in kinds:
+        return operands
     held = [each for _, value in operands for _, each in alternatives(value)]
     if product and any(isinstance(each, Tensor) and each.creations for each in held):
         operands = [(at, _in_product(at, value)) for at, value in operands]

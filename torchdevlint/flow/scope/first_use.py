@@ -13,6 +13,8 @@ def filled_at_first_use(function: ast.AST, node: ast.If) -> frozenset[str]:
     if node.orelse:
         return frozenset()
     asked = _asked_if_empty(node.test)
+    if not asked:
+        return frozenset()
     written = _entries_written(node)
     everywhere = _entries_written(function)
     return frozenset(

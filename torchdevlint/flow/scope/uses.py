@@ -188,7 +188,8 @@ def stored_into(function: Scope) -> frozenset[str]:
 
 
 def _attribute(node: ast.Attribute, use: Callable[[ast.expr | None], Uses | None]) -> None:
-    holder, entry = use(_container(node.value)), use(node.value)
+    holder = use(_container(node.value)) if type(node.value) is ast.Subscript else None
+    entry = use(node.value)
     if holder is not None:
         holder.item_attributes.add(node.attr)
     if entry is not None:
@@ -234,11 +235,11 @@ def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None
     sized = use(_asked_for_size(node))
     if sized is not None:
         sized.has_dimensions = True
-    holder = use(_container(node.func))
+    holder = use(_container(node.func)) if type(node.func) is ast.Subscript else None
     if holder is not None:
         holder.item_attributes.add("()")
     for given in (*node.args, *(keyword.value for keyword in node.keywords)):
-        holder = use(_container(given))
+        holder = use(_container(given)) if type(given) is ast.Subscript else None
         if holder is not None:
             holder.items_given = True
     if isinstance(node.func, ast.Attribute) and node.func.attr in torch_api.TENSOR_ONLY_METHODS:

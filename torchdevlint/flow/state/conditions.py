@@ -35,10 +35,15 @@ def either(one: Conditions, other: Conditions) -> Conditions | None:
     if len(one) == len(other) == 1:
         (key, arm), (other_key, other_arm) = one[0], other[0]
         return () if arm is not other_arm and key == other_key else None
-    rest = [each for each in one if each not in other]
+    rest, others = [], []
+    for each in one:
+        if each not in other:
+            rest.append(each)  # noqa: PERF401 (before Python 3.12 a comprehension is a call)
     if not rest:
         return one
-    others = [each for each in other if each not in one]
+    for each in other:
+        if each not in one:
+            others.append(each)  # noqa: PERF401
     if not others:
         return other
     if len(rest) == len(others) == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.state.conditions import compatible
+from torchdevlint.flow.state.conditions import compatible, extended
 from torchdevlint.flow.state.devices import Device
 from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.tensors import in_common
@@ -108,7 +108,7 @@ def under_each(state: State, choice: Choice, transfer: Callable[[Value], Value])
     before = state.conditions
     results = []
     for conditions, each in alternatives(choice, before):
-        state.conditions = before + tuple(one for one in conditions if one not in before)
+        state.conditions = extended(before, conditions)
         results.append((conditions, transfer(each)))
     state.conditions = before
     return choose(results)
