@@ -165,10 +165,6 @@ def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
             _add(merged, extended(outer, inner) if outer and inner else outer or inner, each)
             if len(merged) > _HOPELESS:
                 return UNKNOWN
-    return _choice(merged)
-
-
-def _choice(merged: list[tuple[Conditions, Value]]) -> Value:
     if len(merged) > MAX_ALTERNATIVES or not merged:
         return UNKNOWN
     return merged[0][1] if len(merged) == 1 else Choice(tuple(merged))
