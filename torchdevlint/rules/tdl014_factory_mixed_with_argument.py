@@ -27,7 +27,10 @@ or, for a gradient that `backward` or `torch.autograd.grad` is given,
 
 A buffer that is filled by slices raises nothing: `out[:, 0] = x` copies to the CPU, and what is returned is silently
 there. Nor does a stand-in: what is compiled takes the operator's result to be on the CPU. A kernel that does not look
-reads or writes memory that is not its own.
+reads or writes memory that is not its own. Of several tensors that a function makes alike, and returns or hands on
+together, one alone may have forgotten the device: they meet where they are used. So does what has the dtype of another
+tensor (`torch.zeros(3, dtype=x.dtype)`) and goes with it into a call, and what the two arms of a test make for one
+name.
 
 ## Example
 ```python

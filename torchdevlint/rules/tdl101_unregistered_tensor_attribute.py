@@ -20,7 +20,8 @@ or, for a table that is read with the model's index,
     RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)
 
 It is not in `state_dict()` either, and `half()` and `double()` pass it over. An argument that is kept stays where the
-caller made it: the error depends on whether that was the accelerator already.
+caller made it: the error depends on whether that was the accelerator already. That an argument has dimensions is told
+by its uses, by those who give it in the file, and by a buffer that is registered right beside it.
 
 ## Example
 ```python
