@@ -10,6 +10,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.analyse import analyse
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.source.imported import keep_imports
 from torchdevlint.source.text import Source
 
 EVERY_RULE = frozenset(rule.code for rule in rules.all_rules())
@@ -20,6 +21,7 @@ def facts_of(text: str, head: str = HEAD) -> list[Fact]:
     """What the inference says of a file: `text`, dedented, after the usual imports of torch."""
     source_text = head + textwrap.dedent(text)
     tree = ast.parse(source_text)
+    keep_imports(tree)
     source = Source(source_text, tree)
     return analyse(tree, source, Settings(), observers=rules.observers(EVERY_RULE))
 

@@ -19,7 +19,7 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP, UNREGISTERED, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.values import AT_LEAST_1, Site, Step, Tensor, Unknown, Value
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, inside, nodes_in, once_a_node
 
 
 def beside_a_buffer(frame: Frame, info: ClassInfo, target: ast.Attribute, value: Value) -> Value:
@@ -83,12 +83,19 @@ def _beside_buffers(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozens
     """
     found: set[ast.AST] = set()
     for block in _blocks(function):
-        kept = [each for each in block if not (isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name))]
+        kept = [each for each in block if not isinstance(_target(each), ast.Name)]
         for first, second in pairwise(kept):
             for one, other in ((first, second), (second, first)):
-                if isinstance(one, ast.Assign) and _registered(other) is not None:
-                    found.update(each for each in one.targets[:1] if _is_of_self(each))
+                target = _target(one)
+                if target is not None and _is_of_self(target) and _registered(other) is not None:
+                    found.add(target)
     return frozenset(found)
+
+
+def _target(statement: ast.stmt) -> ast.expr | None:
+    """What an assignment binds first."""
+    assigned = assignment_of(statement)
+    return None if assigned is None else assigned.targets[0]
 
 
 @once_a_node
