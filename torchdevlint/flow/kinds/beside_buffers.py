@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from torchdevlint.flow.scope.assigned import assignments_by_path, unpacked_to, values_by_path, values_by_target
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP, UNREGISTERED, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
@@ -48,7 +48,7 @@ def _may_be_one_number(function: FunctionNode, target: ast.Attribute) -> bool:
     value = values_by_target(function).get(target)
     made = () if value is None else (value, *_bound_to(function, value))
     return any(
-        last_name(call.func) in _REDUCTIONS and len(call.args) <= (dotted_path(call.func) or "").startswith("torch.")
+        last_name(call.func) in _REDUCTIONS and len(call.args) <= public_path(call.func).startswith("torch.")
         for each in made
         for call in inside(each)
         if isinstance(call, ast.Call) and not any(keyword.arg in ("dim", "axis") for keyword in call.keywords)
