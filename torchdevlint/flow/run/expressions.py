@@ -36,7 +36,6 @@ from torchdevlint.flow.state.joins import (
     sequence,
     settle,
     unpacked,
-    with_accelerator,
 )
 from torchdevlint.flow.state.machine import Frame, closure_of
 from torchdevlint.flow.state.others import Imported
@@ -61,6 +60,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.flow.state.with_accelerator import with_accelerator
 
 _BUILTINS = frozenset(dir(builtins))
 

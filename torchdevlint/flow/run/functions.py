@@ -17,7 +17,7 @@ from torchdevlint.flow.scope.uses import bindings_in, stored_into
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.entries import Outcome
-from torchdevlint.flow.state.joins import alternatives, choose, is_module, join_all, settle, with_accelerator
+from torchdevlint.flow.state.joins import alternatives, choose, is_module, join_all, settle
 from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
 from torchdevlint.flow.state.machine import Frame, FunctionNode, bring_up_to_date
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
@@ -35,6 +35,7 @@ from torchdevlint.flow.state.values import (
     Value,
     nesting_of,
 )
+from torchdevlint.flow.state.with_accelerator import with_accelerator
 
 
 def run_function(

@@ -27,7 +27,7 @@ from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, Relation, on_cpu
-from torchdevlint.flow.state.joins import element_of, sequence
+from torchdevlint.flow.state.joins import alternatives, element_of, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import as_output, child_of, device_if_tensor
@@ -148,7 +148,7 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
         compared = [each for each in compared if not _is_permutation(each[1])]
     compared = [(at, left) for at, value in compared if (left := what_is_filled(value)) is not None]
     result = combine(frame, state, node, operation, [(node.func, parameters), *compared], True)
-    if not isinstance(result, Tensor):
+    if not any(isinstance(each, Tensor) for _, each in alternatives(result)):
         return UNKNOWN
     if module.inner is not None:
         return opaque_result(operands, device, given_by(module, device, node))

@@ -20,10 +20,11 @@ from torchdevlint.flow.scope.counted_loops import first_round_counter
 from torchdevlint.flow.scope.first_use import filled_at_first_use
 from torchdevlint.flow.scope.handled_errors import handles_refusal, suppresses_refusal
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join, with_accelerator
+from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, knows_the_same
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
+from torchdevlint.flow.state.with_accelerator import with_accelerator
 
 _Loop = ast.For | ast.AsyncFor | ast.While
 _MAX_REPEATED_LOOPS = 3
@@ -182,12 +183,11 @@ def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
     state.guarded, state.cuda_of = guarded or not without.alive, cuda_of
     if not state.alive and without.alive:
         state.take_names(without)
-        state.alive = True
-        state.without_accelerator = True
+        state.alive = state.without_accelerator = True
     elif without.alive:
         for held, otherwise in ((state.env, without.env), (state.paths, without.paths)):
-            other = [(name, value) for name, value in otherwise.items() if held.get(name, value) is not value]
-            held.update((name, with_accelerator(held[name], value)) for name, value in other)
+            other = (each for each in otherwise.items() if held.get(*each) is not each[1])
+            held.update([(name, with_accelerator(held[name], value)) for name, value in other])
 
 
 def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:

@@ -139,24 +139,6 @@ def join(one: Value, other: Value, one_if: Conditions = (), other_if: Conditions
     )
 
 
-def with_accelerator(chosen: Value, otherwise: Value) -> Value:
-    """What is held after a test for an accelerator: what the machine with one chose.
-
-    Where that is nothing, None or an entry less, and the other machine is told something, nobody forgot to say it: then
-    it is unknown.
-    """
-    if chosen == NONE and otherwise != NONE:
-        return UNKNOWN
-    if isinstance(chosen, Map) and isinstance(otherwise, Map) and chosen.closed:
-        keys = {key for key, _ in chosen.items}
-        if any(key not in keys for key, _ in otherwise.items) or not otherwise.closed:
-            return replace(chosen, closed=False)
-        at = dict(otherwise.items)
-        items = tuple((key, with_accelerator(value, at[key]) if key in at else value) for key, value in chosen.items)
-        return replace(chosen, items=items)
-    return chosen
-
-
 def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
     """The value that is one of several, each under its conditions; each may be a choice itself."""
     merged: list[tuple[Conditions, Value]] = []
@@ -165,9 +147,24 @@ def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
             _add(merged, extended(outer, inner) if outer and inner else outer or inner, each)
             if len(merged) > _HOPELESS:
                 return UNKNOWN
+    merged = merged if len(merged) <= MAX_ALTERNATIVES else _fewer(merged)
     if len(merged) > MAX_ALTERNATIVES or not merged:
         return UNKNOWN
     return merged[0][1] if len(merged) == 1 else Choice(tuple(merged))
+
+
+def _fewer(merged: list[tuple[Conditions, Value]]) -> list[tuple[Conditions, Value]]:
+    """The same alternatives, of which those are one that have a place in common, under what holds for all of them."""
+    kept: list[tuple[Conditions, Value]] = []
+    for at, value in merged:
+        for place, (other_at, other) in enumerate(kept):
+            both = None if are_parted_by_switch(other, other_at, value, at) else merge(other, value)
+            if both is not None:
+                kept[place] = tuple(each for each in other_at if each in at), both
+                break
+        else:
+            kept.append((at, value))
+    return kept
 
 
 def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value, before: int | None = None) -> None:
