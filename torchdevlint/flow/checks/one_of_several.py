@@ -40,6 +40,8 @@ _WAYS = (
 )
 """Factories that make tensors in one way: of sizes, of data, and ranges."""
 
+HOLDERS = frozenset({Seq, Map, Record})
+"""What is returned as one and has parts."""
 Part = tuple[ast.expr, Tensor]
 _NO_NAMES: Mapping[ast.expr, str] = MappingProxyType({})
 
@@ -47,7 +49,7 @@ _NO_NAMES: Mapping[ast.expr, str] = MappingProxyType({})
 def _note_returned(event: Returned) -> None:
     """``return torch.tensor(a).to(device), torch.tensor(b).to(device), torch.tensor(c)``."""
     frame = event.frame
-    if frame.entry.kind != "init":
+    if type(event.value) in HOLDERS and frame.entry.kind != "init":
         parts, names = list(parts_of(event.node, event.value)), _names(event.node)
         _look(frame, event.state, event.node, SAME_RETURN, parts, names, isinstance(event.value, Seq))
 

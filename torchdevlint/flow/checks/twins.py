@@ -41,8 +41,9 @@ def _note_end(event: FunctionEnded) -> None:
         return
     _look(frame, event.state, ANOTHER_RETURN, frame.returned)
     ends = [*frame.exits, *([event.end] if event.end.alive else [])] if not frame.depth else []
-    for name, value in (each for end in ends for each in end.env.items()):
-        if isinstance(value, Choice) and frame.function is not None and not _is_moved(frame.function, name):
+    held = {(name, id(value)): value for end in ends for name, value in end.env.items() if type(value) is Choice}
+    for (name, _), value in held.items():
+        if frame.function is not None and not _is_moved(frame.function, name):
             made = list(_made(value))
             if not any(_is_asked_again(frame.function, made, at) for _, at, _ in made):
                 _look(frame, event.state, ANOTHER_ARM, made)
@@ -82,13 +83,14 @@ _WORD = regex(r"[A-Za-z_]\w*")
 
 def _look(frame: Frame, state: State, operation: str, held: Iterable[Held]) -> None:
     made = [(node, path + at, one) for node, path, value in held for at, one in alternatives(value, path)]
-    parts: list[Part] = [(node, at, one) for node, at, one in made if isinstance(one, Tensor) and _is_plain(at)]
-    placed = [each for each in parts if _is_placed(each[2])]
+    parts: list[Part] = [(node, at, one) for node, at, one in made if isinstance(one, Tensor)]
+    placed = [each for each in parts if _is_placed(each[2]) and _is_plain(each[1])]
     if not placed:
         return
     for node, conditions, value in parts:
         path, twin = dotted_path(node), next((each for each in placed if each[1] != conditions), None)
         stayed = _stayed(frame, value) and (all(map(is_of_sizes, value.creations)) or _is_of_the_host(operation, value))
+        stayed = stayed and _is_plain(conditions)
         if twin is not None and stayed and not (is_bookkeeping(path) and path != dotted_path(twin[0])):
             frame.machine.emit(Mixed(frame, state, node, operation, (node, value), (twin[0], twin[2])))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.one_of_several import parts_of
+from torchdevlint.flow.checks.one_of_several import HOLDERS, parts_of
 from torchdevlint.flow.checks.own_tensors import speaks_of_places
 from torchdevlint.flow.checks.sized_alike import is_for_the_cpu, may_be_anywhere
 from torchdevlint.flow.events import Constructed, ForeignCalled, FunctionCalled, Mixed, Returned, UnknownCalled
@@ -30,6 +30,8 @@ from torchdevlint.source.nodes import nodes_in, once_a_node
 
 def _note_returned(event: Returned) -> None:
     """``return torch.linspace(0, 1, n, dtype=x.dtype), x``: what is returned alone may be a table for the host."""
+    if type(event.value) not in HOLDERS:
+        return
     frame, parts = event.frame, list(parts_of(event.node, event.value))
     if frame.entry.kind != "init" and any(not on_cpu(value.device) for _, value in parts):
         for at, value in parts:
