@@ -41,7 +41,7 @@ def _says_inside(scope: ast.AST) -> bool:
 
 def refine_by_use(frame: Frame, body: Sequence[ast.AST], orelse: Sequence[ast.AST], holds: State, fails: State) -> None:
     """Where only one arm says ``model.module``, the model is wrapped in that one, and not in the other."""
-    if not _says_inside(frame.function or frame.machine.reading.tree_here):
+    if frame.machine.words.isdisjoint(_INSIDE) or not _says_inside(frame.function or frame.machine.reading.tree_here):
         return
     inside, outside = _unwrapped_in(body), _unwrapped_in(orelse)
     for path, node in {**inside, **outside}.items():
