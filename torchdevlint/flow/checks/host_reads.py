@@ -16,6 +16,7 @@ from torchdevlint.flow.kinds.parameters import came_as_argument, is_input
 from torchdevlint.flow.kinds.sizes import is_one_of_array
 from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.run.tensor_methods import tensor_operands
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.brought_reads import (
     brings_any,
@@ -63,6 +64,8 @@ _PASSES_ON = (
 """What takes sizes, gives what it gets to functions of the caller, or takes rows of it by an index, as
 `train_test_split` of scikit-learn 1.9.1 did where it was executed; the other two do so by the same helper."""
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
+_ITERATING = frozenset("sum fromiter stack vstack hstack dstack column_stack concatenate".split())
+"""Functions of NumPy that go through a generator, or have done so in older releases."""
 _OTHER_KIND = regex(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
 _TENSOR = regex(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
 _OF_A_NAME = regex(r"(?!self|args|opt|cfg|config)\w+\.device")
@@ -196,12 +199,21 @@ def _note_library(event: LibraryCalled) -> None:
         return
     frame, state, given = event.frame, event.state, event.arguments.pairs
     sequences = {at for at, value in given if any(isinstance(each, Seq) for _, each in alternatives(value))}
-    read = (each for each in given if each[0] not in sequences or event.name not in libraries.DRAWING)
+    read = [each for each in given if each[0] not in sequences or event.name not in libraries.DRAWING]
+    if event.name.startswith("numpy.") and event.name.rpartition(".")[2] not in _ITERATING:
+        read = [each for each in read if not _is_generator(frame, each[0])]
     for value_node, value in (each for one in read for each in tensor_operands(*one)):
         found = _one_tensor(value, state)
         if found is None or (found.opaque and value_node in sequences) or _may_be_array(frame, found):
             continue
         _note(frame, state, event.node, value_node, found, of_list=value_node in sequences)
+
+
+def _is_generator(frame: Frame, node: ast.expr) -> bool:
+    """Whether it is a generator expression, be it by a name: NumPy keeps the object, and asks it for nothing."""
+    scope = frame.function or frame.machine.tree
+    made = values_by_path(scope).get(node.id, ()) if isinstance(node, ast.Name) else (node,)
+    return bool(made) and all(isinstance(each, ast.GeneratorExp) for each in made)
 
 
 def _asks_for_number(event: LibraryCalled) -> bool:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
 from torchdevlint.flow.kinds.managed_batches import LOADER_CLASSES, moves_batches, moves_those_of
+from torchdevlint.flow.kinds.placed_batches import collates_in_place, has_placing_collate, places
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import without_none
 from torchdevlint.flow.scope.bookkeeping import is_called_text
@@ -60,7 +61,7 @@ def batch_in(frame: Frame, part: ast.comprehension, state: State) -> Value | Non
 
 def next_of(frame: Frame, taken: ast.Call, node: ast.expr, source: Value) -> Value | None:
     """What ``next(iter(loader))`` gives, where `source` is what `node` stands for; None if that is no loader."""
-    stays = _is_loader(node, source) and not moves_those_of(frame, source)
+    stays = _is_loader(frame, node, source) and not moves_those_of(frame, source)
     return _from_loader(frame, taken, source) if stays else None
 
 
@@ -142,7 +143,7 @@ def _given_by(
         return None
     if "device" in asked_in(frame.function or frame.machine.tree).get(dotted_path(node) or "", ()):
         return None  # a loader with a device of its own may bring its batches there
-    if _is_loader(node, source):
+    if _is_loader(frame, node, source):
         return _from_loader(frame, loop.target, source)
     if isinstance(source, Library):
         sample = item_of_data(frame, loop.target, source)
@@ -230,35 +231,21 @@ def _root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _is_loader(node: ast.expr, source: Value) -> bool:
+def _is_loader(frame: Frame, node: ast.expr, source: Value) -> bool:
     """A DataLoader whose data set is not on a device already, or something unknown that is called a loader."""
     source = only(source, Library) or _given(source)
     if isinstance(source, Library):
-        return source.name in LOADER_CLASSES and not any(_places(each) for each in source.children)
-    return isinstance(source, Unknown) and is_called_loader(node)
+        if source.name not in LOADER_CLASSES or any(map(places, source.children)):
+            return False
+        made = source.made_at
+        return not (isinstance(made, ast.Call) and has_placing_collate(frame.machine.tree, made))
+    return isinstance(source, Unknown) and is_called_loader(node) and not collates_in_place(frame.machine.tree)
 
 
 def _given(source: Value) -> Value:
     """`source` where it is not None: a loop goes through what the object or the function was given."""
     there = [each for _, each in alternatives(source) if each != NONE]
     return there[0] if len(there) == 1 else source
-
-
-def _places(value: Value) -> bool:
-    """Whether a data set holds tensors of an accelerator, or a data set or collate function of this file moves them."""
-    if isinstance(value, Library):
-        return any(_places(each) for each in value.children)
-    if isinstance(value, Tensor):
-        return not on_cpu(value.device)
-    node = value.info.node if isinstance(value, Obj) else value.node if isinstance(value, Func) else None
-    return node is not None and any(map(_speaks_of_place, inside(node)))
-
-
-def _speaks_of_place(node: ast.AST) -> bool:
-    """``x.to(..)`` and ``x.device``, and a device that is handed on: ``lambda samples: collate(samples, device)``."""
-    if isinstance(node, ast.Attribute):
-        return node.attr in ("to", "cuda", "device")
-    return isinstance(node, ast.Name) and mentions_device(node.id)
 
 
 def is_from_loader(value: Value) -> bool:

@@ -1,0 +1,59 @@
+"""Batches that are on a device when a loader gives them: its data set, or its collate function, puts them there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import last_name, mentions_device
+from torchdevlint.flow.state.devices import on_cpu
+from torchdevlint.flow.state.values import Func, Library, Obj, Tensor, Value
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+_LOADER = "DataLoader"
+
+
+def places(value: Value) -> bool:
+    """Whether a data set holds tensors of an accelerator, or a data set or collate function of this file moves them."""
+    if isinstance(value, Library):
+        return any(places(each) for each in value.children)
+    if isinstance(value, Tensor):
+        return not on_cpu(value.device)
+    node = value.info.node if isinstance(value, Obj) else value.node if isinstance(value, Func) else None
+    return node is not None and any(map(_speaks_of_place, inside(node)))
+
+
+@once_a_node
+def collates_in_place(tree: ast.Module) -> bool:
+    """Whether a file builds loaders, and each of them has a collate function that is told a device, or asks for one.
+
+    So a loader that comes to a function of the file as an argument gives batches that are there already.
+    """
+    built = [each for each in nodes_in(tree, ast.Call) if last_name(each.func) == _LOADER]
+    return bool(built) and all(has_placing_collate(tree, each) for each in built)
+
+
+def has_placing_collate(tree: ast.Module, loader: ast.Call) -> bool:
+    """Whether a loader is given ``Collator(device)``, ``partial(pad, device=device)``, or a method that reads one."""
+    given = [each.value for each in loader.keywords if each.arg == "collate_fn"]
+    said = [each for value in given for each in _said_by(tree, value)]
+    return any(_speaks_of_place(each) for node in said for each in (node, *inside(node)))
+
+
+def _said_by(tree: ast.Module, given: ast.expr) -> Iterator[ast.AST]:
+    """What a collate function is written as: itself, what its name is bound to, and its definition in the file."""
+    yield given
+    path = last_name(given)
+    bound = values_by_path(tree).get(path, []) if path else []
+    yield from bound
+    names = {last_name(each.func if isinstance(each, ast.Call) else each) for each in (given, *bound)}
+    defined: list[ast.ClassDef | ast.FunctionDef] = [*nodes_in(tree, ast.ClassDef), *nodes_in(tree, ast.FunctionDef)]
+    yield from (each for each in defined if each.name in names)
+
+
+def _speaks_of_place(node: ast.AST) -> bool:
+    """``x.to(..)`` and ``x.device``, and a device that is handed on: ``lambda samples: collate(samples, device)``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in ("to", "cuda", "device")
+    return isinstance(node, ast.Name) and mentions_device(node.id)
