@@ -352,3 +352,45 @@ def test_what_sets_an_attribute_of_that_name(tmp_path: Path, old: str, new: str,
     (root / "mixing.py").write_text("from pooled import Pooled\n\nclass Mixed(Pooled):\n    pass\n")
     tree.forget()
     assert found(root) == expected
+
+
+SCALING = """import torch
+
+def limits(x, symmetric, signed=True):
+    if symmetric:
+        highest = x.abs().max()
+        return (-highest if signed else torch.zeros_like(highest)), highest
+    return (x.min() if signed else torch.minimum(x.min(), torch.zeros(1))), x.max()
+
+def signs(x, signed=False):
+    return signed and torch.minimum(x, torch.zeros(3))
+"""
+QUANTIZING = """import torch
+from helper import place
+from scaling import limits, signs
+
+def weights(x):
+    return limits(x, symmetric=False, signed=True), signs(x)
+
+def activations(x, signed):
+    return limits(x, symmetric=True, signed=signed), signs(x, signed=False)
+
+x = torch.ones(3).to(place())
+print(weights(x), activations(x, signed=input() == "y"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("", "", [], id="no call gives both"),
+        pytest.param("signed=True), signs", "signed=False), signs", ["scaling.py:TDL014"], id="one gives both"),
+        pytest.param("symmetric=True", "symmetric=signed", ["scaling.py:TDL014"], id="one may give both"),
+        pytest.param("signs(x, signed=False)", "signs(x, signed)", ["scaling.py:TDL014"], id="an operand may be read"),
+    ],
+)
+def test_arms_of_expressions(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    """Each call turns off the one or the other test that leads to the tensor, which is within a line."""
+    assert old in QUANTIZING
+    root = application(tmp_path, helper=ASKING, scaling=SCALING, main=QUANTIZING.replace(old, new))
+    assert found(root) == expected

@@ -43,6 +43,7 @@ from torchdevlint.flow.scope.meeting import (
     starts_a_group,
 )
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators, without_comments
+from torchdevlint.model import Span
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.modules import ModuleFile, ModuleText
@@ -57,12 +58,12 @@ _MOST_FILES = 120
 """Where programs are made of more files, what they do is not known."""
 
 
-def has_part_in(fact: Fact, is_dead: Callable[[int], bool]) -> bool:
-    """Whether lines are dead without which a fact is none: where it is, or where all begins that it is about."""
+def has_part_in(fact: Fact, is_dead: Callable[[Span], bool]) -> bool:
+    """Whether places are dead without which a fact is none: where it is, or where all begins that it is about."""
     begins = fact.creations if isinstance(fact, MixedDevices) else ()
-    if is_dead(fact.at.row):
+    if is_dead(fact.at):
         return True
-    return bool(begins) and all(not each.span.file and is_dead(each.span.row) for each in begins)
+    return bool(begins) and all(not each.span.file and is_dead(each.span) for each in begins)
 
 
 class Application:
@@ -84,7 +85,7 @@ class Application:
             return True
         if isinstance(fact, ReadOnHost) and fact.by_users:
             return False
-        if self.cannot_be_imported or has_part_in(fact, self.mentions.is_never_read):
+        if self.cannot_be_imported or has_part_in(fact, lambda at: self.mentions.is_never_read(at.row)):
             return False
         if isinstance(fact, IgnoresGivenDevice):
             return not self._is_current_gpu(fact)

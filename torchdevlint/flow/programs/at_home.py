@@ -303,11 +303,11 @@ class Home:
             for each in programs
         )
 
-    def _is_dead(self, line: int) -> bool:
-        """Whether a line is in what no program of a project without other users comes to, or private and unread."""
+    def _is_dead(self, at: Span) -> bool:
+        """Whether a place is in what no program of a project without other users comes to, or private and unread."""
         if not self._application.has_no_users:
-            return self._dead_lines.are_private(line)
-        return self._dead_lines.hold(line, is_seen=self._is_seen, stands_alone=self._stands_alone)
+            return self._dead_lines.are_private(at.row)
+        return self._dead_lines.hold(at, is_seen=self._is_seen, stands_alone=self._stands_alone)
 
     @cached_property
     def _dead_lines(self) -> DeadLines:

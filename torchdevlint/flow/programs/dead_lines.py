@@ -10,6 +10,7 @@ from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.options_off import OptionsOff
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.programs.unreached import Unreached
+from torchdevlint.model import Span
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -27,21 +28,21 @@ class DeadLines:
         self._callers = callers
         self._application = application
 
-    def hold(self, line: int, *, is_seen: bool, stands_alone: bool = False) -> bool:
-        """Whether no program comes to a line.
+    def hold(self, at: Span, *, is_seen: bool, stands_alone: bool = False) -> bool:
+        """Whether no program comes to a place.
 
         Where it is not seen how the file is imported, only what no text of the project says is surely dead, and what
         ends at its imports; and only if there are programs, as a notebook is one: otherwise the project is for others.
         All calls in a program that stands alone are there.
         """
-        programs = self._application.programs
+        line, programs = at.row, self._application.programs
         coming = programs.coming_to(line) if programs is not None and programs.are_seen else None
         if coming is not None and not coming:
             return True
         if is_seen:
             is_unreached = coming is None and self._unreached is not None and self._unreached.holds(line)
-            return self._is_gone or is_unreached or self._application.mentions.is_never_read(line) or self._is_off(line)
-        if stands_alone and self._application.is_of_several and self._is_off(line):
+            return self._is_gone or is_unreached or self._application.mentions.is_never_read(line) or self._is_off(at)
+        if stands_alone and self._application.is_of_several and self._is_off(at):
             return True
         is_program = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
         if not self._application.is_of_several or not is_program:
@@ -61,8 +62,8 @@ class DeadLines:
         leading = [each.names for each in self._callers.ways_to(frozenset({around.name}))]
         return leading == [{around.name}] and self._unreached is not None and self._unreached.holds(line)
 
-    def _is_off(self, line: int) -> bool:
-        return self._options_off is not None and self._options_off.hold(line)
+    def _is_off(self, at: Span) -> bool:
+        return self._options_off is not None and self._options_off.hold(at)
 
     @cached_property
     def _is_gone(self) -> bool:

@@ -22,6 +22,7 @@ from torchdevlint.flow.scope.names import (
     last_name,
     public_path,
 )
+from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -43,6 +44,7 @@ _COMPARED: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
     ast.GtE: operator.ge,  # type: ignore[dict-item]
 }
 _Values = frozenset[object]
+_Site = tuple[ModuleFile, ast.Call]
 
 
 class OptionsOff:
@@ -52,53 +54,65 @@ class OptionsOff:
         self._own = own
         self._calls = ProjectCalls(own, project)
 
-    def hold(self, line: int) -> bool:
-        """Whether a line is in an arm that no call of its function, as far as they are in the project, comes to.
+    def hold(self, at: Span) -> bool:
+        """Whether a place is in an arm that no call of its function, as far as they are in the project, comes to.
 
         So is what is only called, or built, in such arms.
         """
-        return not self._own.path.endswith(NOTEBOOK) and self._is_off(self._own, line, _MOST_HOPS)
+        return not self._own.path.endswith(NOTEBOOK) and self._is_off(self._own, (at.row, at.column - 1), _MOST_HOPS)
 
-    def _is_off(self, file: ModuleFile, line: int, hops: int) -> bool:
+    def _is_off(self, file: ModuleFile, spot: tuple[int, int], hops: int) -> bool:
         if hops == 0:
             return False
-        held = around(file, line)
-        for place in held:
-            for test, outcome in asked_before(place[1].body, line):
-                if self._truth(test, place, hops) is (not outcome):
-                    return True
+        held = around(file, spot[0])
+        if any(self._is_never_so(_asked_at(place[1], spot), place, hops) for place in held):
+            return True
         names = {called_by(function, owner) for _, function, owner in held[-1:]}
         names.update(owner.name for _, _, owner in held[-1:] if owner is not None)
         return any(self._is_only_called_off(file.path, each, hops - 1) for each in sorted(filter(None, names)))
 
+    def _is_never_so(self, tests: list[tuple[ast.expr, bool]], place: CalledPlace, hops: int) -> bool:
+        """Whether tests do not come out as they have to: one of them on all calls, or one or the other on each."""
+        if any(self._truth(test, place, hops) is (not outcome) for test, outcome in tests):
+            return True
+        file, function, owner = place
+        called = called_by(function, owner) if len(tests) > 1 else None
+        sites = self._calls.of(file.path, called) if called is not None else None
+        return bool(sites) and all(
+            any(self._truth(test, place, hops, each) is (not outcome) for test, outcome in tests)
+            for each in sites or ()
+        )
+
     def _is_only_called_off(self, home: str, name: str, hops: int) -> bool:
         """Whether there are calls of a name, all of them in arms that nothing takes."""
         sites = self._calls.of(home, name)
-        return bool(sites) and all(self._is_off(file, call.lineno, hops) for file, call in sites or ())
+        return bool(sites) and all(
+            self._is_off(file, (call.lineno, call.col_offset), hops) for file, call in sites or ()
+        )
 
-    def _truth(self, test: ast.expr, place: CalledPlace, hops: int) -> bool | None:
-        """How a test comes out on all calls; None where that is not known, or depends on the call."""
+    def _truth(self, test: ast.expr, place: CalledPlace, hops: int, site: _Site | None = None) -> bool | None:
+        """How a test comes out on all calls, or on one; None where that is not known, or depends on the call."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            found = self._truth(test.operand, place, hops)
+            found = self._truth(test.operand, place, hops, site)
             return None if found is None else not found
         if isinstance(test, ast.BoolOp):
             ends = isinstance(test.op, ast.Or)
-            each = [self._truth(value, place, hops) for value in test.values]
+            each = [self._truth(value, place, hops, site) for value in test.values]
             return ends if ends in each else None if None in each else not ends
         if isinstance(test, ast.Compare):
-            return self._compared(test, place, hops)
-        return _agreed(self._values(test, place, hops), bool)
+            return self._compared(test, place, hops, site)
+        return _agreed(self._values(test, place, hops, site), bool)
 
-    def _compared(self, test: ast.Compare, place: CalledPlace, hops: int) -> bool | None:
+    def _compared(self, test: ast.Compare, place: CalledPlace, hops: int, site: _Site | None) -> bool | None:
         compare, right = _COMPARED.get(type(test.ops[0])), test.comparators[0]
         if len(test.ops) > 1 or compare is None or not isinstance(right, ast.Constant):
             return None
         try:
-            return _agreed(self._values(test.left, place, hops), lambda left: compare(left, right.value))
+            return _agreed(self._values(test.left, place, hops, site), lambda left: compare(left, right.value))
         except TypeError:
             return None
 
-    def _values(self, node: ast.expr, place: CalledPlace, hops: int) -> _Values | None:
+    def _values(self, node: ast.expr, place: CalledPlace, hops: int, site: _Site | None = None) -> _Values | None:
         """All literals that an expression may be; None where it may be something else."""
         _, function, owner = place
         if isinstance(node, ast.Constant):
@@ -107,7 +121,7 @@ class OptionsOff:
             value = node.operand.value
             return frozenset({-value}) if isinstance(value, (int, float)) else None
         if isinstance(node, ast.Name) and node.id in argument_names(function):
-            return self._given(node.id, place, hops) if hops and not _is_bound_in(function, node.id) else None
+            return self._given(node.id, place, hops, site) if hops and not _is_bound_in(function, node.id) else None
         if not isinstance(node, ast.Attribute) or not hops:
             return None
         if owner is not None and isinstance(node.value, ast.Name) and node.value.id == "self":
@@ -153,8 +167,8 @@ class OptionsOff:
             return None
         return self._values(values[0], (file, init, owner), hops - 1)
 
-    def _given(self, name: str, place: CalledPlace, hops: int) -> _Values | None:
-        """What all calls of a function give a parameter."""
+    def _given(self, name: str, place: CalledPlace, hops: int, only: _Site | None = None) -> _Values | None:
+        """What all calls of a function give a parameter, or one of them."""
         file, function, owner = place
         called = called_by(function, owner)
         default = dict(given_by_default(function.args)).get(name)
@@ -162,7 +176,7 @@ class OptionsOff:
             return self._given_to_objects(name, place, default, hops)
         sites = self._calls.of(file.path, called) if called is not None else None
         found: set[object] = set()
-        for site, call in sites or ():
+        for site, call in (sites or ()) if only is None else (only,):
             given = argument_of(call, function, name, is_bound=_is_bound(function, owner))
             there = next(iter(around(site, call.lineno)), None)
             if has_stars(call):
@@ -298,6 +312,24 @@ def asked_before(body: list[ast.stmt], line: int) -> Iterator[tuple[ast.expr, bo
             return
         if isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], _LEAVING):
             yield statement.test, False
+
+
+def _asked_at(function: Function, spot: tuple[int, int]) -> list[tuple[ast.expr, bool]]:
+    return [*asked_before(function.body, spot[0]), *_asked_beside(function, spot)]
+
+
+def _asked_beside(function: Function, spot: tuple[int, int]) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests that expressions ask before they come to a place: ``x if test else place``, ``test and place``."""
+    for choice in nodes_in(function, ast.IfExp):
+        if _is_in(choice.body, spot) or _is_in(choice.orelse, spot):
+            yield choice.test, _is_in(choice.body, spot)
+    for operation in nodes_in(function, ast.BoolOp):
+        reached = next((count for count, each in enumerate(operation.values) if _is_in(each, spot)), 0)
+        yield from ((each, isinstance(operation.op, ast.And)) for each in operation.values[:reached])
+
+
+def _is_in(node: ast.expr, spot: tuple[int, int]) -> bool:
+    return (node.lineno, node.col_offset) <= spot < (node.end_lineno or 0, node.end_col_offset or 0)
 
 
 def _asked_within(statement: ast.stmt, line: int) -> Iterator[tuple[ast.expr, bool]]:
