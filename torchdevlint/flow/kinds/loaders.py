@@ -13,7 +13,7 @@ from torchdevlint.flow.kinds.placed_batches import collates_in_place, has_placin
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import without_none
 from torchdevlint.flow.scope.bookkeeping import is_called_text
-from torchdevlint.flow.scope.call_sites import gets_batches
+from torchdevlint.flow.scope.call_sites import gets_batches, is_given_by_generator
 from torchdevlint.flow.scope.gone_through import GO_THROUGH, gone_through
 from torchdevlint.flow.scope.names import dotted_path, is_called_loader, last_name, mentions_device
 from torchdevlint.flow.scope.uses import asked_in, uses_in
@@ -148,9 +148,17 @@ def _given_by(
     if isinstance(source, Library):
         sample = item_of_data(frame, loop.target, source)
         return None if sample == UNKNOWN else sample
-    if isinstance(source, Unknown) and not beside_others and _moves_a_part(loop):
+    if isinstance(source, Unknown) and not beside_others and _moves_a_part(loop) and not _is_of_generator(frame, node):
         return Tensor(LOADER, None, (), (Step("comes from the loop here", loop.target),), opaque=True)
     return None
+
+
+def _is_of_generator(frame: Frame, node: ast.expr) -> bool:
+    """Whether a loop goes through an argument that a generator of the file makes, which does not say what it yields."""
+    function = frame.function
+    if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return False
+    return is_given_by_generator(frame.machine.tree, function, node.id)
 
 
 def _from_loader(frame: Frame, taken: ast.AST, loader: Value) -> Tensor:

@@ -8,16 +8,17 @@ from itertools import takewhile
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import given_by_default, has_stars, positional_names
+from torchdevlint.flow.scope.names import given_by_default, has_stars, last_name, positional_names
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.model import Frozen
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node, own_nodes_in
 
 MOST_FILES = 40
 """Where more files of a project say the name of a function, its callers are not known."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_YIELDS = (ast.Yield, ast.YieldFrom)
 
 
 class CallSite(Frozen, frozen=True):
@@ -81,10 +82,35 @@ def gets_batches(tree: ast.Module, function: Function, name: str) -> bool:
     return all(_gives_round(tree, call, function, name) for call in _called_by_name(tree).get(function.name, ()))
 
 
+def is_given_by_generator(tree: ast.Module, function: Function, name: str) -> bool:
+    """Whether a call in a file gives a parameter what a generator of that file makes: its ``yield`` says what that is.
+
+    So it is in ``total(rows(loader))``, and by a name: ``stream = rows(loader)``, ``total(stream)``.
+    """
+    calls = _called_by_name(tree).get(function.name, ())
+    return any(_is_of_generator(tree, _given_to(call, function, name)) for call in calls)
+
+
+def _given_to(call: ast.Call, function: Function, name: str) -> ast.expr | None:
+    is_bound = isinstance(call.func, ast.Attribute) and positional_names(function)[:1] == ["self"]
+    return argument_of(call, function, name, is_bound=is_bound)
+
+
+def _is_of_generator(tree: ast.Module, given: ast.expr | None) -> bool:
+    made = values_by_path(tree).get(given.id, []) if isinstance(given, ast.Name) else [given]
+    return any(isinstance(each, ast.Call) and last_name(each.func) in _generators(tree) for each in made)
+
+
+@once_a_node
+def _generators(tree: ast.Module) -> frozenset[str]:
+    """The functions and methods of a file that yield."""
+    functions = nodes_in(tree, ast.FunctionDef)
+    return frozenset(each.name for each in functions if any(own_nodes_in(each, kind) for kind in _YIELDS))
+
+
 def _gives_round(tree: ast.Module, call: ast.Call, function: Function, name: str) -> bool:
     """Whether a call gives a parameter what the innermost loop around it that binds the name got."""
-    is_bound = isinstance(call.func, ast.Attribute) and positional_names(function)[:1] == ["self"]
-    given = argument_of(call, function, name, is_bound=is_bound)
+    given = _given_to(call, function, name)
     if not isinstance(given, ast.Name):
         return False
     around = (loop for loop in nodes_in(tree, ast.For) if is_inside(call, loop))
