@@ -506,6 +506,11 @@ if __name__ == "__main__":
         ("other.py", "", []),
         ("other.py", "def restore(net, path):\n    net.load_state_dict(read(path))\n", ["main.py:TDL202"]),
         ("README.md", "Use `Used.load_from_checkpoint`.\n", ["main.py:TDL202"]),
+        ("other.py", "tokens = Tokens.from_pretrained('org/small-1.5', use_fast=True)\n", []),
+        ("look.yaml", 'tokens: Tokens.from_pretrained(\\"small\\")\n', []),
+        ("other.py", "def restore(path):\n    return Used.from_pretrained(path)\n", ["main.py:TDL202"]),
+        ("other.py", "net = Used.from_pretrained('./nets')\n", ["main.py:TDL202"]),
+        ("other.py", "net = Used.from_pretrained('net.pt')\n", ["main.py:TDL202"]),
     ],
 )
 def test_a_prefix_in_files_that_nothing_reads(tmp_path: Path, name: str, text: str, expected: list[str]) -> None:
