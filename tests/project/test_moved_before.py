@@ -77,6 +77,76 @@ def test_a_lost_move_where_another_file_calls(tmp_path: Path) -> None:
     assert found(application(tmp_path, helper=HELPER, main=main, other=other)) == LOST
 
 
+ITERATED = """
+import torch
+from helper import rows
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+class Batches:
+    def __init__(self, data, answers, size, place):
+        self.data, self.answers = data, answers
+        self.at, self.size = 0, size
+        self.place = place
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.at >= len(self.data):
+            raise StopIteration
+        chosen = slice(self.at, self.at + self.size)
+        self.at += self.size
+        return self.data[chosen].to(self.place), self.answers[chosen].to(self.place)
+
+batches = Batches(torch.tensor(rows()), torch.ones(1), 4, device)
+
+def fit(net):
+    for batch in batches:
+        x, y = batch
+        y = y.unsqueeze(1).float()
+        y.to(device)
+        torch.nn.functional.mse_loss(net(x), y).backward()
+
+fit(torch.nn.Linear(3, 1).to(device))
+"""
+GENERATOR = """    def __iter__(self):
+        for x, y in zip(self.data, self.answers):
+            yield x.to(device), y.to(device)
+"""
+HERE = """def moved(data):
+    for x, y in data:
+        yield x.to(device), y.to(device)
+
+batches = moved([(torch.tensor(rows()), torch.ones(1))])
+"""
+BUILT = "batches = Batches(torch.tensor(rows()), torch.ones(1), 4, device)\n"
+ITER = """    def __iter__(self):
+        return self
+"""
+NEXT = ITERATED[ITERATED.index("    def __next__") : ITERATED.index("\nbatches = ")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("", "", [], id="by the device that it keeps"),
+        pytest.param(".to(self.place)", ".to(device)", [], id="in the same words"),
+        pytest.param(ITER + "\n" + NEXT, GENERATOR, [], id="a generator"),
+        pytest.param(BUILT, HERE, [], id="a generator of the file"),
+        pytest.param("for batch in batches", "for batch in iter(batches)", [], id="asked for an iterator"),
+        pytest.param(BUILT, HERE.replace("y.to(device)", "y"), LOST, id="a generator that moves the other part"),
+        pytest.param("self.answers[chosen].to(self.place)", "self.answers[chosen]", LOST, id="the other part"),
+        pytest.param("4, device)", "4, torch.device('cpu'))", LOST, id="another device"),
+        pytest.param("self.place = place", "self.place = None", LOST, id="a device that it does not keep"),
+    ],
+)
+def test_a_lost_move_of_what_an_own_iterator_gives(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    assert old in ITERATED
+    main = ITERATED.replace(old, new) if old else ITERATED
+    assert found(application(tmp_path, helper=HELPER, main=main)) == expected
+
+
 WRITE = """xs, ys = batches(rows())
 with open("xs.pkl", "wb") as file:
     pickle.dump(xs[1:], file)

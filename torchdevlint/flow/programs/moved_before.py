@@ -1,7 +1,8 @@
 """Values that are moved before a function gets them: a move which is lost there loses nothing.
 
-A name is followed back through loops, lists, arguments and results of functions in one file. What `pickle` reads comes
-back to where it was when it was written, which is asked of the files of the project that write so.
+A name is followed back through loops, lists, arguments and results of functions, generators, and own iterators, in one
+file. What `pickle` reads comes back to where it was when it was written, which is asked of the files of the project
+that write so.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.moved_results import place_in_words
 from torchdevlint.flow.programs.places import expression_of, first_holding
-from torchdevlint.flow.scope.call_sites import MOST_FILES, CallSite, Function
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.call_sites import MOST_FILES, CallSite, Function, argument_of
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, own_assignments_in, own_nodes_in
@@ -23,10 +25,13 @@ _MOVED, _UNPICKLED, _OTHER = "moved", "unpickled", "other"
 _UNKNOWN = frozenset({_OTHER})
 _Origins = frozenset[str]
 _SAME_PLACE = frozenset().union(torch_api.METHOD_TENSOR, torch_api.DTYPE_METHODS)
-_JOINING = frozenset({"torch.stack", "torch.cat", "torch.concat", "list", "tuple", "reversed", "sorted"})
+_JOINING = frozenset("torch.stack torch.cat torch.concat list tuple reversed sorted iter next".split())
 _FILLING = frozenset({"append", "extend", "insert"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ITERATING = ("__next__", "__iter__", "__getitem__")
+"""The methods that say what a loop over an object gets, the first that it has."""
 _MOST_NAMES = 60
+_MOST_OBJECTS = 2
 
 
 def is_moved_before(tree: ast.Module, fact: DiscardedMove, project: Project) -> bool:
@@ -68,12 +73,14 @@ def _of_pickle(call: ast.Call) -> str | None:
 class _Trail:
     """What the values of one file come from, as far as it shows; `words` say where the moves go that count.
 
-    Lists and tuples are what they hold; `part` is the place of what is unpacked.
+    Lists and tuples are what they hold; `part` is the place of what is unpacked. `objects` is how many iterators of the
+    file are gone through.
     """
 
-    def __init__(self, tree: ast.Module, words: str) -> None:
+    def __init__(self, tree: ast.Module, words: str, objects: int = _MOST_OBJECTS) -> None:
         self._tree = tree
         self._words = words
+        self._objects = objects
         self._seen: set[tuple[int, str]] = set()
 
     def origins(self, node: ast.expr) -> _Origins:
@@ -82,6 +89,10 @@ class _Trail:
     @cached_property
     def _functions(self) -> dict[str, Function]:
         return {each.name: each for each in self._tree.body if isinstance(each, _FUNCTIONS)}
+
+    @cached_property
+    def _classes(self) -> dict[str, ast.ClassDef]:
+        return {each.name: each for each in self._tree.body if isinstance(each, ast.ClassDef)}
 
     def _of(self, function: Function | None, node: ast.expr, part: int | None = None) -> _Origins:
         if isinstance(node, ast.Name):
@@ -107,8 +118,9 @@ class _Trail:
         path = dotted_path(call.func) or ""
         called = self._functions.get(path)
         if called is not None:
-            returned = [each.value for each in own_nodes_in(called, ast.Return) if each.value is not None]
-            return _union(self._of(called, each, part) for each in returned) if returned else _UNKNOWN
+            return self._of_results(called, part)
+        if path in self._classes:
+            return self._of_object(self._classes[path], call, part)
         if path in ("zip", "enumerate") and call.args:
             return self._of_pair(function, call, part)
         if public_path(call.func) in _JOINING and call.args:
@@ -116,6 +128,23 @@ class _Trail:
         if isinstance(call.func, ast.Attribute) and call.func.attr in _SAME_PLACE:
             return self._of(function, call.func.value)
         return _UNKNOWN
+
+    def _of_results(self, called: Function, part: int | None) -> _Origins:
+        """What a function returns, or each round of a loop over a generator gets."""
+        results: list[ast.Return | ast.Yield] = [*own_nodes_in(called, ast.Return), *own_nodes_in(called, ast.Yield)]
+        given = [each.value for each in results if each.value is not None]
+        return _union(self._of(called, each, part) for each in given) if given else _UNKNOWN
+
+    def _of_object(self, owner: ast.ClassDef, built: ast.Call, part: int | None) -> _Origins:
+        """What each round of a loop over an object of the file gets, which may keep the device that it is told."""
+        methods = {each.name: each for each in owner.body if isinstance(each, _FUNCTIONS)}
+        gives = next((methods[name] for name in _ITERATING if name in methods), None)
+        if gives is None or self._objects == 0:
+            return _UNKNOWN
+        words = (self._words, _kept_as(methods.get("__init__"), built, self._words))
+        inner = [_Trail(self._tree, each, self._objects - 1) for each in words if each is not None]
+        found = [each._of_results(gives, part) for each in inner]
+        return next((each for each in found if each and _OTHER not in each), _UNKNOWN)
 
     def _of_pair(self, function: Function | None, call: ast.Call, part: int | None) -> _Origins:
         """``zip(x, y)``; ``enumerate(x)``, whose first part is a number."""
@@ -158,6 +187,16 @@ class _Trail:
     def _of_given(self, site: CallSite, function: Function, name: str) -> _Origins:
         given = site.argument(function, name)
         return _UNKNOWN if given is None else self.origins(given)
+
+
+def _kept_as(init: Function | None, built: ast.Call, words: str) -> str | None:
+    """The attribute in which an object keeps the device that it is given where it is built: ``self.device``."""
+    for path, values in values_by_path(init).items() if init is not None else ():
+        if path.startswith("self.") and len(values) == 1 and isinstance(values[0], ast.Name) and init is not None:
+            given = argument_of(built, init, values[0].id, is_bound=True)
+            if given is not None and ast.unparse(given) == words:
+                return path
+    return None
 
 
 def _sites_of(tree: ast.Module, function: Function) -> list[CallSite]:
