@@ -378,3 +378,53 @@ def test_an_object_is_asked_for_what_it_was_called_to_save(
     texts = {"fits": FITS, "keeper": KEEPER}
     texts[file] = texts[file].replace(old, new) if old else texts[file]
     assert found(application(tmp_path, helper=ASKING, **texts)) == (["keeper.py:TDL201"] if is_found else [])
+
+
+FITTER = """import torch
+from helper import place
+
+class Fitter:
+    def __init__(self, net):
+        self.net = net.to(place())
+
+    def fit(self, epochs):
+        highest = 0.0
+        for epoch in range(epochs):
+            score = self.net(torch.ones(3, device=place())).sum().item()
+            if score > highest:
+                highest = score
+                self.save("kept/best.pth")
+        self.restore("best.pth")
+        return self.net
+
+    def save(self, path):
+        torch.save(self.net.state_dict(), path)
+
+    def restore(self, path):
+        self.net.load_state_dict(torch.load(path))
+"""
+BEGUN = """from fitter import Fitter
+from torch import nn
+
+print(Fitter(nn.Linear(3, 3)).fit(9))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="after the training"),
+        pytest.param('"kept/best.pth"', '"last.pth"', True, id="another file"),
+        pytest.param(
+            "        highest = 0.0\n", '        self.restore("best.pth")\n        highest = 0.0\n', True, id="before"
+        ),
+        pytest.param(".fit(9)", ".fit(9), Fitter(nn.Linear(3, 3)).restore('best.pth')", True, id="from elsewhere"),
+    ],
+)
+def test_a_method_reads_the_path_that_those_who_call_it_have_saved_to(
+    tmp_path: Path, old: str, new: str, is_found: bool
+) -> None:
+    files = {"fitter": FITTER, "main": BEGUN}
+    changed = {name: text.replace(old, new) if old else text for name, text in files.items()}
+    assert not old or changed != files
+    assert ("fitter.py:TDL201" in found(application(tmp_path, helper=ASKING, **changed))) is is_found

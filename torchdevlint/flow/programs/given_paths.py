@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from functools import partial
+from pathlib import PurePosixPath
 
 from torchdevlint.flow.checks.file_names import scopes_of
 from torchdevlint.flow.checks.saved_names import bound_before, values_in
@@ -138,14 +139,25 @@ def _reads_what_callers_wrote(own: ModuleFile, project: Project, load: ast.Call)
 
     Nobody imports it, so that all of them are there.
     """
-    function, path = scopes_of(own.tree, load)[0], load.args[0]
-    if not isinstance(function, ast.FunctionDef) or not isinstance(path, ast.Name) or project.importers(own.path) != ():
+    (function, owner), path = _method_around(own.tree, load), load.args[0]
+    if function is None or not isinstance(path, ast.Name):
         return False
     if path.id not in argument_names(function) or path.id in values_in(function):
         return False
-    calls = [each.call for each in own_call_sites(own.tree, function)]
-    given = [(each, argument_of(each, function, path.id, is_bound=False)) for each in calls]
+    if owner is not None:
+        calls = _calls_of_itself(own, project, function, owner)
+    else:
+        is_alone = project.importers(own.path) == ()
+        calls = [each.call for each in own_call_sites(own.tree, function)] if is_alone else []
+    given = [(each, argument_of(each, function, path.id, is_bound=owner is not None)) for each in calls]
     return bool(given) and all(to is not None and _is_saved_before(own, project, each, to) for each, to in given)
+
+
+def _calls_of_itself(own: ModuleFile, project: Project, method: ast.FunctionDef, owner: ast.ClassDef) -> list[ast.Call]:
+    """The calls of a method by others of its class, where no other code reads anything of its name."""
+    sites = ProjectCalls(own, project).of_method(method.name)
+    inside_it = [each for each in nodes_in(owner, ast.Call) if dotted_path(each.func) == f"self.{method.name}"]
+    return inside_it if sites is not None and all(call in inside_it for _, call in sites) else []
 
 
 def _reads_what_its_object_wrote(own: ModuleFile, project: Project, load: ast.Call) -> bool:
@@ -216,13 +228,20 @@ def _is_saved_before(own: ModuleFile, project: Project, call: ast.Call, path: as
 
     def saves(scope: Scope, other: ast.Call) -> bool:
         is_named_so = "save" in last_name(other.func) and scope.file.tree is own.tree
-        return is_named_so and ast.dump(path) in map(ast.dump, other.args)
+        return is_named_so and any(_is_same_file(path, each) for each in other.args)
 
     loops = [each for kind in (ast.For, ast.While) for each in nodes_in(own.tree, kind) if is_below(call, each)]
     if any(saves(Scope(own, project), each) for loop in loops for each in nodes_in(loop, ast.Call)):
         return True
     ways = Ways(project, saves, loosely=True)
     return ways.is_so_within(own, call) or ways.are_all_so(own, frozenset(), call)
+
+
+def _is_same_file(path: ast.expr, other: ast.expr) -> bool:
+    """Whether two paths are written alike, or both are written down and have the same name of a file."""
+    texts = [each.value for each in (path, other) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    same_name = len(texts) == 2 and len({PurePosixPath(each).name for each in texts}) == 1
+    return same_name or ast.dump(path) == ast.dump(other)
 
 
 def _saves(scope: Scope, call: ast.Call) -> bool:
