@@ -189,3 +189,85 @@ def test_programs_that_put_a_path_together_alike(
     if new == "path = (":
         texts["read"] = texts["read"].replace('.pkl"))', '.pkl")\nnet.load_state_dict(torch.load(path))')
     assert found(application(tmp_path, **texts)) == expected
+
+
+OPTIONS = """class Options:
+    def __init__(self):
+        self.net_device = "cpu"
+        self.batch_device = "cpu"
+"""
+FITTER = """import torch
+from options import Options
+
+def brought(x, device="cpu"):
+    return torch.as_tensor(x).to(bool).to(device)
+
+class Fitter:
+    def __init__(self, options: Options):
+        self.options = options
+        self.batch_device = options.batch_device
+        self.net = torch.nn.Linear(4, 4)
+
+    def fit(self, x):
+        x = brought(x, self.batch_device)
+        self.net.to(self.options.net_device)
+        return self.net(x.float())
+
+    def save(self):
+        torch.save(self.net.state_dict(), "fits/current.pt")
+
+    def load(self):
+        self.net.load_state_dict(torch.load("fits/current.pt"))
+"""
+ON_CPU = """import torch
+from fitter import Fitter
+from options import Options
+
+def main():
+    fitter = Fitter(Options())
+    fitter.load()
+    fitter.fit(torch.ones(4))
+    fitter.save()
+
+if __name__ == "__main__":
+    main()
+"""
+SEARCH = """import torch
+from fitter import Fitter
+from helper import place
+from options import Options
+
+def main():
+    options = Options()
+    options.net_device = place()
+    return Fitter(options).fit(torch.ones(4))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="the program that is on CUDA saves nothing"),
+        pytest.param(
+            "fit(torch.ones(4))\n\nif", "fit(torch.ones(4)), Fitter(options).save()\n\nif", True, id="it saves"
+        ),
+        pytest.param('net_device = "cpu"', "net_device = input()", True, id="set to what nobody knows"),
+        pytest.param("Fitter(Options())", "Fitter(options_of(net_device='cuda'))", True, id="as a keyword"),
+        pytest.param("Fitter(Options())", "Fitter(told(Options(), 'net-device'))", True, id="as an option"),
+        pytest.param(
+            "self.options = options\n",
+            "self.options = options\n        vars(options).update(input())\n",
+            True,
+            id="whatever there is",
+        ),
+        pytest.param(".options.net_device", ".options.other_device", True, id="set by nobody"),
+    ],
+)
+def test_devices_of_options_that_a_program_sets_to_the_cpu(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    files = {"options": OPTIONS, "fitter": FITTER, "main": ON_CPU, "search": SEARCH}
+    changed = {name: text.replace(old, new) if old else text for name, text in files.items()}
+    assert not old or changed != files
+    assert ("fitter.py:TDL201" in found(application(tmp_path, helper=ASKING, **changed))) is is_found

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.handed_devices import HandedDevices
+from torchdevlint.flow.programs.set_to_cpu import set_to_cpu
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope, is_of_tensor, is_settled, names_cpu
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_cpu_spec, last_name, places_in, public_path
@@ -55,8 +56,9 @@ class Placing:
         parts = list(scopes)
         self._calls = [(scope, call) for scope, node in parts for call in nodes_in(node, ast.Call)]
         self._keeps_devices = any(_keeps_device(node) for _, node in parts)
-        self._handed = HandedDevices(self._calls, names_cpu)
+        self._handed = HandedDevices(self._calls, self._names_cpu)
         self._trains_on_cpu = _train_on_cpu(self._calls)
+        self._set_to_cpu = set_to_cpu(parts)
 
     def may_move(self, scope: Scope, call: ast.Call) -> bool:
         """Whether a method brings what it is called of to an accelerator: ``x.to(device)``, ``x.cuda()``."""
@@ -85,6 +87,9 @@ class Placing:
 
     def _is_of_cpu(self, scope: Scope, place: ast.expr) -> bool:
         return is_settled(place) or self._follows(scope, place) or self._handed.is_so(scope, place)
+
+    def _names_cpu(self, scope: Scope, place: ast.expr) -> bool:
+        return (isinstance(place, ast.Attribute) and place.attr in self._set_to_cpu) or names_cpu(scope, place)
 
     def _follows(self, scope: Scope, place: ast.expr) -> bool:
         """Whether it is where a tensor of an object is, or a name for a place at hand: ``device = self.table.device``.

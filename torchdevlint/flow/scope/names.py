@@ -78,8 +78,9 @@ def is_cpu_spec(node: ast.expr) -> bool:
 
 
 def is_dtype(node: ast.AST) -> bool:
-    """Whether an expression names a `torch.dtype`, by what its file imports."""
-    return is_dtype_name(public_path(node))
+    """Whether an expression names a `torch.dtype`, by what its file imports, or a type that stands for one."""
+    path = public_path(node)
+    return path in ("bool", "int", "float") or is_dtype_name(path)
 
 
 @lru_cache(maxsize=8192)
