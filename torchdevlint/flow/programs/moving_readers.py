@@ -11,21 +11,26 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from torchdevlint.flow.facts.tensors import DiscardedMove
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.moved_results import later_reads, moves_to_device, statements_behind
 from torchdevlint.flow.programs.options_off import asked_before
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, argument_of
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import defaults, dotted_path, has_stars, positional_names
+from torchdevlint.flow.scope.names import defaults, dotted_path, has_stars, positional_names, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_TOLD = frozenset({"shape", "size", "dim", "ndim", "dtype", "numel"})
+TOLD = frozenset({"shape", "size", "dim", "ndim", "dtype", "numel"})
 """What is asked of a tensor wherever it is."""
 _COUNTS = frozenset({"range", "len", "int", "enumerate"})
+_DRAWN = frozenset(
+    "torch.randperm torch.arange torch.randint range slice random.sample numpy.random.permutation".split()
+)
+"""What gives indices, on the CPU unless it is told a device."""
 _MOST_HOPS = 3
 _Given = Mapping[str, ast.expr | None]
 _Known = Mapping[str, object]
@@ -62,7 +67,7 @@ class Readers:
     """What is done in one function with what a name stands for, where a call gives it what is `known`."""
 
     def __init__(
-        self, file: ModuleFile, project: Project, function: Function, known: _Known, hops: int = _MOST_HOPS
+        self, file: ModuleFile, project: Project, function: Function | ast.Module, known: _Known, hops: int = _MOST_HOPS
     ) -> None:
         self._file = file
         self._project = project
@@ -92,11 +97,21 @@ class Readers:
             node, parent = parent, self._around.get(id(parent))
         if isinstance(parent, ast.Assign) and node is parent.value:
             return all(isinstance(each, ast.Subscript) for each in parent.targets)
-        if isinstance(parent, ast.Attribute) and parent.attr in _TOLD:
+        if self._is_asked(node):
             return True
         if self._is_an_index(read):
             return True
         return self._is_moved_with_all(read) or self._is_given_to_what_moves(node, parent)
+
+    def _is_asked(self, node: ast.AST) -> bool:
+        """Whether only its size or the like is asked for, be it behind methods: ``labels.unique().shape[0]``."""
+        parent = self._around.get(id(node))
+        while isinstance(parent, ast.Attribute) and torch_api.is_of_tensors(parent.attr) and parent.attr not in TOLD:
+            call = self._around.get(id(parent))
+            if not isinstance(call, ast.Call) or call.func is not parent or call.args or call.keywords:
+                return False
+            parent = self._around.get(id(call))
+        return isinstance(parent, ast.Attribute) and parent.attr in TOLD
 
     def _is_an_index(self, read: ast.expr) -> bool:
         """Whether it, or a part of it, is what a tensor is indexed by: from the CPU it goes with any."""
@@ -130,7 +145,18 @@ class Readers:
         parts = [each for each in (node, *inside(node)) if isinstance(each, (ast.Name, ast.Attribute))]
         own = {id(each.value) for each in parts if isinstance(each, ast.Attribute) and dotted_path(each) == path}
         names = {each.id for each in parts if isinstance(each, ast.Name) and id(each) not in own}
-        return all(each == path or self._is_imported(each) or self._is_number(each) for each in names)
+        plain = (each for each in names if each != path and not self._is_imported(each))
+        return all(self._is_number(each) or self._is_on_cpu(each, node) for each in plain)
+
+    def _is_on_cpu(self, name: str, node: ast.expr) -> bool:
+        """Whether a name is read in an index alone, and bound to what was drawn or counted on the CPU, or kept so."""
+        slices = [each.slice for each in (node, *inside(node)) if isinstance(each, ast.Subscript)]
+        indices = {id(each) for index in slices for each in (index, *inside(index))}
+        read = [each for each in (node, *inside(node)) if isinstance(each, ast.Name) and each.id == name]
+        values = [_stem(each) for each in values_by_path(self._function).get(name, [])]
+        kept = values_by_path(self._file.tree)
+        made = [one for each in values for one in kept.get(dotted_path(each) or "", [each])]
+        return bool(made) and all(id(each) in indices for each in read) and all(map(_is_drawn, made))
 
     def _is_imported(self, name: str) -> bool:
         statements = self._file.bindings.get(name, ())
@@ -141,7 +167,8 @@ class Readers:
         """Whether a name is that of a count, of one constant, or a parameter that is a number where nobody gives it."""
         if isinstance(self._known.get(name), (int, float)):
             return True
-        if isinstance(dict(defaults(self._function)).get(name), ast.Constant):
+        by_default = {} if isinstance(self._function, ast.Module) else dict(defaults(self._function))
+        if isinstance(by_default.get(name), ast.Constant):
             return True
         values = values_by_path(self._function).get(name, [])
         bound = [each for each in nodes_in(self._function, ast.Name) if each.id == name and _is_bound(each)]
@@ -176,6 +203,18 @@ class Readers:
         file, name = (self._file, path) if led is None else led
         found = [each for each in file.tree.body if isinstance(each, _FUNCTIONS) and each.name == name]
         return (file, found[0]) if len(found) == 1 and not found[0].decorator_list else None
+
+
+def _stem(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
+def _is_drawn(node: ast.expr) -> bool:
+    """``torch.randperm(n)`` and the like, of no device."""
+    is_made = isinstance(node, ast.Call) and public_path(node.func) in _DRAWN
+    return is_made and all(each.arg not in (None, "device") for each in nodes_in(node, ast.keyword))
 
 
 def _is_bound(node: ast.Name) -> bool:
