@@ -29,8 +29,6 @@ def _reasons(watch: Watch, function: FunctionNode, values: Mapping[str, Any]) ->
             yield "what is copied was a tensor of ours, on the accelerator"
         if number in watch.told.at and seen.gave_there and target.code == "TDL101":
             yield "what is kept was made after the Module was moved"
-        if number in watch.told.at and seen.alone and target.silent and _moved(expression) is not None:
-            yield "what is moved was on the accelerator before"
         if number not in watch.told.at:
             modules = {key for key, one in values.items() if one["is"] == "module"}
             for name in sorted(modules & _names(expression) & _moved_after(function, region.end_row)):

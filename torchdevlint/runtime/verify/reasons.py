@@ -41,7 +41,7 @@ _GROUPS: tuple[tuple[str, str, str], ...] = (
     (r"no values were found", "no values were found with which it runs", ENTRY),
     (r"gets its arguments from", "only its callers know its arguments", ENTRY),
     (r"did not meet|does not come to|did not run to its", "the operands of the finding did not meet", ENTRY),
-    (r"nothing that the flagged|what it returns holds", "what it makes is not in its result", ENTRY),
+    (r"nothing that the flagged|what it returns holds|else that it returns", "what it makes is not in its result", ENTRY),
     (r"stand-in", "it ran with a stand-in for what is not known", ENTRY),
     (r"0-dim tensor", "it ran with a tensor of no dimensions, which may be elsewhere", ENTRY),
     (r"holds no tensor|nothing to move|nothing was saved", "there was nothing to see in it", ENTRY),
