@@ -21,7 +21,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_created, is_of_sizes, is_told_device
 from torchdevlint.flow.state.values import Choice, Conditions, Tensor, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _OF_ANOTHER_KIND = regex(
     r"isinstance|is_tensor|\btype\(|dtype|device|cuda|gpu|cpu|numpy|script|trac|export|hasattr| is (?:not )?None"
@@ -43,7 +43,7 @@ def _note_end(event: FunctionEnded) -> None:
     ends = [*frame.exits, *([event.end] if event.end.alive else [])] if not frame.depth else []
     held = {(name, id(value)): value for end in ends for name, value in end.env.items() if type(value) is Choice}
     for (name, _), value in held.items():
-        if frame.function is not None and not _is_moved(frame.function, name):
+        if frame.function is not None and name not in _names_that_leave(frame.function):
             made = list(_made(value))
             if not any(_is_asked_again(frame.function, made, at) for _, at, _ in made):
                 _look(frame, event.state, ANOTHER_ARM, made)
@@ -57,12 +57,11 @@ def _made(value: Choice) -> Iterator[Held]:
             yield node, at, one
 
 
-def _is_moved(function: FunctionNode, name: str) -> bool:
-    """Whether what a name holds is moved somewhere, or read on the host: ``x.to(device)``."""
-    return any(
-        each.attr in _LEAVES and isinstance(each.value, ast.Name) and each.value.id == name
-        for each in nodes_in(function, ast.Attribute)
-    )
+@once_a_node
+def _names_that_leave(function: FunctionNode) -> frozenset[str]:
+    """The names of which what they hold is moved somewhere, or read on the host: ``x.to(device)``."""
+    moved = (each.value for each in nodes_in(function, ast.Attribute) if each.attr in _LEAVES)
+    return frozenset(each.id for each in moved if isinstance(each, ast.Name))
 
 
 _LEAVES = torch_api.MOVE_METHODS | {"numpy", "tolist", "item", "type_as"}
@@ -70,12 +69,21 @@ _LEAVES = torch_api.MOVE_METHODS | {"numpy", "tolist", "item", "type_as"}
 
 def _is_asked_again(function: FunctionNode, made: list[Held], conditions: Conditions) -> bool:
     """Whether a test elsewhere asks for what decided: it may tell which of both is there."""
-    nodes = [node for node, _, _ in made]
-    tests: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
-    others = [each for each in tests if not any(node in nodes_in(each, type(node)) for node in nodes)]
-    asked = {each.id for test in others for each in inside(test.test) if isinstance(each, ast.Name)}
+    nodes, tests = [node for node, _, _ in made], _tests_by_name(function)
     decided = {word for key, _ in conditions for word in _WORD.findall(key)}
-    return not asked.isdisjoint(decided)
+    asking = (test for word in decided for test in tests.get(word, ()))
+    return any(not any(node in nodes_in(test, type(node)) for node in nodes) for test in asking)
+
+
+@once_a_node
+def _tests_by_name(function: FunctionNode) -> dict[str, list[ast.If | ast.IfExp]]:
+    """The branches of a function, by the names that their tests read."""
+    found: dict[str, list[ast.If | ast.IfExp]] = {}
+    tests: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
+    for test in tests:
+        for name in {each.id for each in inside(test.test) if isinstance(each, ast.Name)}:
+            found.setdefault(name, []).append(test)
+    return found
 
 
 _WORD = regex(r"[A-Za-z_]\w*")

@@ -26,6 +26,7 @@ _SURROUNDED = (
     r"|says itself how"
 )
 _BY_ITSELF = r"by itself|arguments of the load|not torch's own|the devices changed|may be meant|is no (call|statement)"
+_NOT_IN_RESULT = r"nothing that the flagged|what it returns holds|else that it returns"
 _NOT_CALLED = r"is asynchronous|is abstract|is no constructor|is not there after|in no function or method"
 _GROUPS: tuple[tuple[str, str, str], ...] = (
     (r"importing `[^`]+` needs `(\w+)[^`]*`[^(]*\((.*)\)$", _NEEDS, r"\2"),
@@ -41,7 +42,7 @@ _GROUPS: tuple[tuple[str, str, str], ...] = (
     (r"no values were found", "no values were found with which it runs", ENTRY),
     (r"gets its arguments from", "only its callers know its arguments", ENTRY),
     (r"did not meet|does not come to|did not run to its", "the operands of the finding did not meet", ENTRY),
-    (r"nothing that the flagged|what it returns holds|else that it returns", "what it makes is not in its result", ENTRY),
+    (_NOT_IN_RESULT, "what it makes is not in its result", ENTRY),
     (r"stand-in", "it ran with a stand-in for what is not known", ENTRY),
     (r"0-dim tensor", "it ran with a tensor of no dimensions, which may be elsewhere", ENTRY),
     (r"holds no tensor|nothing to move|nothing was saved", "there was nothing to see in it", ENTRY),
