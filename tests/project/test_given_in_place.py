@@ -71,3 +71,31 @@ def test_a_tensor_that_is_given_to_a_module(tmp_path: Path, lines: str, expected
     root = application(tmp_path, scaled=SCALED, main=MAIN.format(lines=lines))
     assert [each for each in found(root) if "TDL101" in each] == expected
     assert found(root, "TDL101") == LEFT
+
+
+BANK = """import torch
+
+class Bank:
+    def __init__(self, rows, device):
+        self.vectors = torch.tensor(rows).to(device)
+        self.names = [str(each) for each in rows]
+"""
+IN_BANK = "bank = Bank([[1.0, 0.5, 0.1]], {0})\n    net = Scaled(bank).to({1})"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(IN_BANK.format("device", "device"), [], id="told the same"),
+        pytest.param(IN_BANK.format("other", "device"), LEFT, id="told another"),
+        pytest.param(IN_BANK.format("'cpu'", "device"), LEFT, id="on the host"),
+    ],
+)
+def test_a_part_of_what_is_given_to_a_module(tmp_path: Path, lines: str, expected: list[str]) -> None:
+    kept = SCALED.replace("(self, factor)", "(self, bank)").replace("= factor.shape[-1]", "= len(bank.names)")
+    kept = kept.replace("self.factor = factor", "self.factor = bank.vectors")
+    kept = kept.replace("self.head(wanted * self.factor[:, :3])", "torch.matmul(self.factor, wanted.T)")
+    main = MAIN.format(lines=lines).replace("import torch\n", "import torch\nfrom bank import Bank\n", 1)
+    root = application(tmp_path, scaled=kept, bank=BANK, main=main)
+    assert [each for each in found(root) if "TDL101" in each] == expected
+    assert found(root, "TDL101") == LEFT

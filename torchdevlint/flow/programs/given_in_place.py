@@ -8,7 +8,7 @@ from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import CallSite, call_sites
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import is_below, nodes_in
 
@@ -18,7 +18,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 def is_given_in_place(tree: ast.Module, fact: MixedDevices, project: Project) -> bool:
     """Whether what a Module keeps of an argument of ``__init__`` was made on the device that it is moved to.
 
-    That is so where each of those who build one says the same device twice: ``Net(torch.ones(3, device=d)).to(d)``.
+    That is so where each of those who build one says the same device twice: ``Net(torch.ones(3, device=d)).to(d)``. A
+    part of the argument (``bank.vectors``) is where that was told to be: ``bank = Bank(rows, d)``, ``Net(bank).to(d)``.
     """
     kept = fact.creations[0] if len(fact.creations) == 1 else None
     if kept is None or kept.function or kept.attribute is None or kept.span.file:
@@ -27,10 +28,11 @@ def is_given_in_place(tree: ast.Module, fact: MixedDevices, project: Project) ->
     methods = owner.body if isinstance(owner, ast.ClassDef) else []
     init = next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
     given = values_by_path(init).get(f"self.{kept.attribute}", []) if init is not None else []
-    if init is None or len(given) != 1 or not isinstance(given[0], ast.Name):
+    path = dotted_path(given[0]) if len(given) == 1 else None
+    if init is None or path is None or first_name(path) not in argument_names(init) - {"self"}:
         return False
     sites = call_sites(tree, init, project)
-    return bool(sites) and all(_gives_in_place(each, init, given[0].id) for each in sites)
+    return bool(sites) and all(_gives_in_place(each, init, first_name(path)) for each in sites)
 
 
 def _gives_in_place(site: CallSite, init: ast.FunctionDef, name: str) -> bool:
