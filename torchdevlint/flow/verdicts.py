@@ -72,11 +72,20 @@ def _is_given_cpu(
     machine: Machine, parameter: Parameter, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]
 ) -> bool:
     """Whether all calls that are seen give a parameter tensors of the CPU, here and in other files."""
+    if _is_brought_back(machine, parameter):
+        return True
     given = _is_of_the_program(machine, parameter[0]) or machine.arrivals.given_to(parameter, machine.observed)
     if isinstance(given, bool):
         return given
     handed_on = bool(given) and all(is_given_cpu_elsewhere(*each) for each in given)
     return handed_on or (machine.observed.get(parameter) is None and is_given_cpu_elsewhere(*parameter))
+
+
+def _is_brought_back(machine: Machine, parameter: Parameter) -> bool:
+    """Whether only the program of this file calls a function, and with what it has moved to the CPU."""
+    if not machine.arrivals.brought_back.get(parameter) or machine.observed.get(parameter) is False:
+        return False
+    return parameter not in machine.arrivals.placed and parameter[0] in functions_of_program(machine.tree)
 
 
 def _is_of_the_program(machine: Machine, function: ast.AST) -> bool:

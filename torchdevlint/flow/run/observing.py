@@ -36,7 +36,8 @@ def observe(activation: Frame, state: State) -> None:
     """Remember for each parameter whether all calls give it tensors of the CPU, or made of what may be numbers.
 
     A list or dict of tensors counts as what it holds. What is unknown on one of several paths tells nothing of the CPU.
-    What a script does when it is run, such as a trial on random numbers, says nothing of other users.
+    What a script does when it is run, such as a trial on random numbers, says nothing of other users; what it has
+    brought back to the CPU before is meant to be there.
     """
     function, observed = activation.function, activation.machine.observed
     caller = activation.called_at[1].function if activation.called_at is not None else None
@@ -46,6 +47,7 @@ def observe(activation: Frame, state: State) -> None:
     for name, value in state.env.items():
         arrived[function, name] = arrived.get((function, name), False) or value != NONE
     if activation.entry.kind == "module":
+        _note_brought_back(activation, state)
         return
     for name, value in state.env.items():
         if type(value) in _NO_TENSORS:
@@ -59,6 +61,17 @@ def observe(activation: Frame, state: State) -> None:
             activation.machine.arrivals.note_parameter(function, name, caller, given)
             if not here or all(_is_told(each) for _, each in alternatives(value)):
                 observed[function, name] = observed.get((function, name), True) and here
+
+
+def _note_brought_back(activation: Frame, state: State) -> None:
+    """Remember for each parameter whether all that the program of the file gives it is on the CPU by name."""
+    function, brought = activation.function, activation.machine.arrivals.brought_back
+    assert function is not None
+    for name, value in state.env.items():
+        if type(value) not in _NO_TENSORS:
+            given = list(_given_in(value))
+            is_so = bool(given) and all(each.device.origin is Origin.LITERAL and on_cpu(each.device) for each in given)
+            brought[function, name] = brought.get((function, name), True) and is_so
 
 
 def _is_said_to_be_tensor(function: ast.AST, name: str) -> bool:

@@ -39,6 +39,8 @@ class Arrivals:
         """For each parameter those of entered functions of which calls make what they give it, unmoved."""
         self.placed: set[Parameter] = set()
         """Parameters that a call gives something which is neither on the CPU nor where an argument is."""
+        self.brought_back: dict[Parameter, bool] = {}
+        """Whether all that the program of the file itself gives a parameter is on the CPU by name: ``x.cpu()``."""
         self.given: dict[Parameter, bool] = {}
         """Whether calls of this file give a parameter anything but None; of what they do not call nothing is told."""
         self.read_on_host: set[Parameter] = set()
