@@ -30,8 +30,13 @@ def collates_in_place(tree: ast.Module) -> bool:
 
     So a loader that comes to a function of the file as an argument gives batches that are there already.
     """
-    built = [each for each in nodes_in(tree, ast.Call) if last_name(each.func) == _LOADER]
+    built = builds_loaders(tree)
     return bool(built) and all(has_placing_collate(tree, each) for each in built)
+
+
+def builds_loaders(tree: ast.Module) -> list[ast.Call]:
+    """The calls of a file that build a loader."""
+    return [each for each in nodes_in(tree, ast.Call) if last_name(each.func) == _LOADER]
 
 
 def has_placing_collate(tree: ast.Module, loader: ast.Call) -> bool:

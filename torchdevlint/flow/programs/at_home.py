@@ -24,6 +24,7 @@ from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, M
 from torchdevlint.flow.programs.application import Application, has_part_in
 from torchdevlint.flow.programs.by_accelerate import is_on_its_gpu, is_one_process
 from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.collated_in_place import is_in_place
 from torchdevlint.flow.programs.composed import is_transform_alone
 from torchdevlint.flow.programs.dead_lines import DeadLines
 from torchdevlint.flow.programs.differentiated import is_only_differentiated
@@ -109,16 +110,14 @@ class Home:
             return True
         is_theory = fact.is_theory and self._application.is_of_several
         is_apart = is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))
-        if self._application.has_no_users and is_apart:
-            return True
-        if isinstance(fact, MixedDevices) and self._application.has_no_users and self._is_made_for_others(fact):
+        is_alone = self._application.has_no_users
+        if is_alone and (is_apart or (isinstance(fact, MixedDevices) and self._is_made_for_others(fact))):
             return True
         if fact.is_of_processes and self._project.path.endswith(NOTEBOOK) and is_one_process(self._tree):
             return True
-        is_alone = self._application.has_no_users
         if isinstance(fact, DiscardedMove) and is_alone and is_lost_in_vain(self._tree, fact, self._project):
             return True
-        if self._machines.are_where_tensors_are(fact):
+        if self._machines.are_where_tensors_are(fact) or (is_alone and is_in_place(self._tree, fact, self._project)):
             return True
         if not (self._is_seen or self._stands_alone):
             return self._is_of_tensors_of_the_cpu(fact)

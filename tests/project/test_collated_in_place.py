@@ -1,0 +1,68 @@
+"""Batches of a loader that another file builds are advice where all loaders of the project collate on a device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import found, inside
+
+__all__ = ["inside"]
+
+TRAINER = """import torch
+from torch import nn
+
+class Trainer:
+    def __init__(self, model, train_loader, device):
+        self.model = model.to(device)
+        self.train_loader = train_loader
+
+    def run(self):
+        for x, y in self.train_loader:
+            nn.functional.cross_entropy(self.model(x), y).backward()
+"""
+COLLATE = """import torch
+
+class Collator:
+    def __init__(self, device):
+        self.device = device
+
+    def __call__(self, samples):
+        x, y = zip(*samples)
+        return torch.tensor(x, device=self.device), torch.tensor(y, device=self.device)
+"""
+MAIN = """import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from trainer import Trainer
+from collate import Collator
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+rows = [([1.0, 2.0], 1)] * 10
+collator = Collator(device)
+loader = DataLoader(rows, batch_size=2, collate_fn=collator)
+Trainer(nn.Linear(2, 2), loader, device).run()
+"""
+LEFT = ["trainer.py:TDL005"]
+PLAIN = "from torch.utils.data import DataLoader\n\nprint(len(DataLoader([1, 2])))\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "other", "expected"),
+    [
+        pytest.param("", "", "", [], id="by an object"),
+        pytest.param("=collator)", "=lambda rows: collate(rows, device))", "", [], id="by a function"),
+        pytest.param(", collate_fn=collator", "", "", LEFT, id="by default"),
+        pytest.param("Collator(device)", "Collator('cpu')", "", LEFT, id="on the host"),
+        pytest.param("", "", PLAIN, LEFT, id="beside another loader"),
+    ],
+)
+def test_batches_of_a_loader_of_another_file(
+    tmp_path: Path, old: str, new: str, other: str, expected: list[str]
+) -> None:
+    main = MAIN.replace(old, new) if old else MAIN
+    root = application(tmp_path, trainer=TRAINER, collate=COLLATE, main=main, other=other)
+    assert found(root) == expected
+    assert found(root, "TDL005") == LEFT
