@@ -154,7 +154,9 @@ def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
 
 
 def _fewer(merged: list[tuple[Conditions, Value]]) -> list[tuple[Conditions, Value]]:
-    """The same alternatives, of which those are one that have a place in common, under what holds for all of them."""
+    """The same alternatives of a tensor, or None: those in one place are one, under what holds for all of them."""
+    if not all(type(value) is Tensor or value == NONE for _, value in merged):
+        return merged  # what wraps a model once or twice is told apart by its conditions alone
     kept: list[tuple[Conditions, Value]] = []
     for at, value in merged:
         for place, (other_at, other) in enumerate(kept):
