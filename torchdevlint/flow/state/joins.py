@@ -89,9 +89,7 @@ def blurred(value: Value) -> Value:
     held = [each for _, each in value.alternatives if each != NONE]
     if len(held) == 1:
         return held[0]
-    if all(isinstance(each, Tensor) for each in held):
-        return Tensor(TOP)
-    return UNKNOWN
+    return Tensor(TOP) if all(isinstance(each, Tensor) for each in held) else UNKNOWN
 
 
 def alternatives(value: Value, conditions: Conditions = ()) -> tuple[tuple[Conditions, Value], ...]:
@@ -249,7 +247,10 @@ def _merge_sequences(one: Seq, other: Any, one_if: Conditions = (), other_if: Co
 
 
 def _merge_maps(one: Map, other: Map) -> Map:
-    return Map(tuple(dict(one.items + other.items).items()), join(one.element, other.element))
+    """The entries of both, each as any one of what they hold under its key."""
+    held = dict(one.items)
+    items = held | {key: _one_of(held[key], value) if key in held else value for key, value in other.items}
+    return Map(tuple(items.items()), join(one.element, other.element))
 
 
 def _merge_records(one: Record, other: Record) -> Record | None:
