@@ -148,6 +148,7 @@ def test_a_model_that_stays_is_kept_by_an_object_that_moves_the_batches(project:
         ("main.py", "Trainer(model,", "Trainer(model.to(device),"),
         ("trainer.py", "self.model.train()", "self.model.to(self.device).train()"),
         ("trainer.py", "self.model = model", "self.model = model.to(device)"),
+        ("trainer.py", "self.device = device", "self.device = next(model.parameters()).device"),
         ("trainer.py", "self.loader = loader", "self.loader = loader\n            model.to(device)"),
         ("trainer.py", "x, y = x.to(self.device), y.to(self.device)", "pass"),
     ],

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.left_in_place import asked_for_methods, kept_names, left_alone
 from torchdevlint.flow.checks.own_tensors import has_parameters
-from torchdevlint.flow.checks.unmoved_models import meet, was_moved
+from torchdevlint.flow.checks.unmoved_models import follows_parameters, meet, was_moved
 from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.modules import where_made
@@ -31,7 +31,8 @@ def _note_call(event: ModuleCalled) -> None:
         return
     if frame.machine.default_changed or state.default_device is not None or state.guarded or moves_batches(frame):
         return
-    moved = [each for pair in event.arguments.pairs for each in tensor_operands(*pair) if was_moved(each[1])]
+    operands = [each for pair in event.arguments.pairs for each in tensor_operands(*pair)]
+    moved = [each for each in operands if was_moved(each[1]) and not follows_parameters(frame, each[1])]
     if moved and has_parameters(frame, module) and _stays(frame, node.func.id):
         meet(frame, state, node, node.func, where_made(module), moved[0])
 

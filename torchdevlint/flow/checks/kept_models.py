@@ -11,7 +11,7 @@ import ast
 from torchdevlint.flow.checks.handed_models import given_for, handed_on
 from torchdevlint.flow.checks.left_in_place import asked_for_methods, kept_names, left_alone, stays
 from torchdevlint.flow.checks.own_tensors import has_parameters
-from torchdevlint.flow.checks.unmoved_models import meet, was_moved
+from torchdevlint.flow.checks.unmoved_models import follows_parameters, meet, was_moved
 from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.modules import where_made
@@ -35,7 +35,8 @@ def _note_call(event: ModuleCalled) -> None:
     keeper = frame.evaluate(callee.value, state) if isinstance(callee.value, ast.Name) else None
     if not isinstance(keeper, Obj) or keeper.info is not frame.owner:
         return
-    moved = [each for pair in event.arguments.pairs for each in tensor_operands(*pair) if was_moved(each[1])]
+    operands = [each for pair in event.arguments.pairs for each in tensor_operands(*pair)]
+    moved = [each for each in operands if was_moved(each[1]) and not follows_parameters(frame, each[1])]
     model = _kept(frame, keeper, callee) if moved else None
     if model is not None and has_parameters(frame, model):
         meet(frame, state, node, callee, where_made(model), moved[0])

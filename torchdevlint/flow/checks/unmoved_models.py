@@ -49,7 +49,7 @@ def _note_call(event: ModuleCalled) -> None:
     if isinstance(module, Library) and module.name.startswith("torch."):
         operands = [(at, _as_taken(at, value)) for at, value in operands]
     operands = [each for each in operands if is_there(each[1])] + _moved_by_switch(frame, operands, state)
-    moved = [each for each in operands if not _follows_parameters(frame, each[1])]
+    moved = [each for each in operands if not follows_parameters(frame, each[1])]
     own = has_parameters(frame, module) or _is_optimized(frame, path)
     if not moved or not (own or (isinstance(module, Obj) and meets_own(frame, module))):
         return
@@ -132,7 +132,7 @@ def _note_method(event: MethodCalled) -> None:
     given = zip(positional_names(found[1])[1:], event.arguments.positional, strict=False)
     by_name = [*given, *event.arguments.keywords.items()]
     moved = [each for name, pair in by_name if name in fed for each in tensor_operands(*pair) if was_moved(each[1])]
-    if moved and not _follows_parameters(frame, moved[0][1]):
+    if moved and not follows_parameters(frame, moved[0][1]):
         meet(frame, state, node, node.func.value, where_made(module), moved[0])
 
 
@@ -142,7 +142,8 @@ def _is_optimized(frame: Frame, path: str) -> bool:
     return root == "self" and frame.owner is not None and name in optimized_at_once(frame.owner.node)
 
 
-def _follows_parameters(frame: Frame, value: Value) -> bool:
+def follows_parameters(frame: Frame, value: Value) -> bool:
+    """Whether it was moved to where parameters are, or only where they are on an accelerator."""
     return _is_where_parameters_are(frame, value) or _is_where_it_was_asked(frame, value)
 
 
