@@ -383,29 +383,6 @@ def test_what_is_installed_for_itself_has_no_users_elsewhere(
     assert found(root) == (["metric.py:TDL014"] if is_found else [])
 
 
-@pytest.mark.parametrize(
-    ("readme", "is_found"),
-    [
-        ("pip install -e .\n", False),
-        ("python -m pip install '.[dev]'\n", False),
-        ("pip install spreads\n\nFor development: pip install -e .\n", True),
-        ("pip install ./wheels/spreads.whl\n", True),
-        ("A package.\n", True),
-    ],
-)
-def test_words_for_an_index_that_a_template_brought_along(tmp_path: Path, readme: str, is_found: bool) -> None:
-    """Who is told to install the copy that he has runs the programs of it, whatever the declaration says."""
-    package = tmp_path / "spreads"
-    package.mkdir()
-    application(package, __init__="", metric=METRIC, net=NET, reading=READING)
-    main = TABLE.replace("from ", "from spreads.")
-    published = SETUP.replace("name=", "classifiers=['Topic :: Software'], name=")
-    root = application(tmp_path, main=main, setup=published)
-    (root / "README.md").write_text(readme)
-    tree.forget()
-    assert found(root) == (["metric.py:TDL014"] if is_found else [])
-
-
 LISTING = """from distutils.core import setup
 
 def below(package_dir, folder):

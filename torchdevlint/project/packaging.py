@@ -32,8 +32,6 @@ _INSTALLED = r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?{name}(?![\w./-])"
 _FROM_REPOSITORY = regex(
     r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?(?:[\w.-]+\s*@\s*)?git\+\w+://\S*?([\w.-]+?)(?:\.git)?(?![\w./-])"
 )
-_FROM_COPY = regex(r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?\.(?![\w./-])")
-"""``pip install -e .``, ``pip install .[dev]``: people have a copy of the repository."""
 _ADDRESS = regex(r"https?://[^\s\"']*?([\w.-]+?)(?:\.git|/)?[\"']")
 _BUILT = "PKG-INFO"
 """What is at the root of what was downloaded from an index."""
@@ -137,26 +135,18 @@ def is_published(project: Project) -> bool:
     its repository.
 
     What is declared for `pip install -e .` alone, as research code does to find its own modules, is not: hardly anybody
-    has it but those who run its programs. So it is where a template has brought the words for an index along, and the
-    README tells people to install the copy that they have. What is no application, and declares nothing, was installed.
+    has it but those who run its programs. What is no application, and declares nothing, was installed.
     """
     root = root_of(os.path.dirname(project.path))
     held = (project.text_of(os.path.join(root, name)) for name in _DECLARED)
     declared = [each.text for each in held if each is not None]
-    if project.text_of(os.path.join(root, _BUILT)) is not None:
+    if any(map(_PUBLISHED.search, declared)) or project.text_of(os.path.join(root, _BUILT)) is not None:
         return True
     if not declared:
         return not is_application(project)
+    names = {re.sub(r"[-_.]+", "[-_.]+", name) for each in declared for name in _NAME.findall(each)}
     shown = (project.text_of(os.path.join(root, each)) for each in _FOR_READERS)
     texts = [each.text for each in shown if each is not None]
-    if _tell_to_install(texts, declared):
-        return True
-    return any(map(_PUBLISHED.search, declared)) and not any(map(_FROM_COPY.search, texts))
-
-
-def _tell_to_install(texts: list[str], declared: list[str]) -> bool:
-    """Whether people read that they install what is declared, by its name or from where its repository is."""
-    names = {re.sub(r"[-_.]+", "[-_.]+", name) for each in declared for name in _NAME.findall(each)}
     if any(re.search(_INSTALLED.format(name=name), text, re.IGNORECASE) for name in names for text in texts):
         return True
     own = {_plain(name) for each in declared for name in (*_NAME.findall(each), *_ADDRESS.findall(each))}
