@@ -16,7 +16,7 @@ from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
-from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
@@ -52,9 +52,14 @@ def _stays(frame: Frame, name: str) -> bool:
     scope = caller.function or caller.machine.tree
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and given.id in argument_names(scope):
         return _stays(caller, given.id)
-    ends = {each.value for each in nodes_in(scope, ast.Return) if each.value is not None}
-    alone = left_alone(scope) | asked_for_methods(scope) | ends | set(handed_on(caller, scope))
-    return given.id in kept_names(scope, alone)
+    ends: set[ast.AST] = {each.value for each in nodes_in(scope, ast.Return) if each.value is not None}
+    return given.id in names_left(caller, scope, ends)
+
+
+def names_left(frame: Frame, scope: Scope, besides: set[ast.AST]) -> frozenset[str]:
+    """The names of models that a scope leaves where it made them, whatever is done where `besides` stand."""
+    handed_on = set(_handed_on(frame, scope))
+    return kept_names(scope, left_alone(scope) | asked_for_methods(scope) | handed_on | besides)
 
 
 def given_for(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
@@ -67,7 +72,7 @@ def given_for(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, 
     return call.args[place] if 0 <= place < len(call.args) else None
 
 
-def handed_on(frame: Frame, scope: ast.AST) -> Iterator[ast.AST]:
+def _handed_on(frame: Frame, scope: ast.AST) -> Iterator[ast.AST]:
     """The names that are given to functions of the project which leave them where they are."""
     for call in nodes_in(scope, ast.Call):
         called = frame.evaluate(call.func, State({})) if dotted_path(call.func) else None

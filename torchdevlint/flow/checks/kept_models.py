@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.checks.handed_models import given_for, handed_on
-from torchdevlint.flow.checks.left_in_place import asked_for_methods, kept_names, left_alone, stays
+from torchdevlint.flow.checks.handed_models import given_for, names_left
+from torchdevlint.flow.checks.left_in_place import asked_for_methods, left_alone, stays
 from torchdevlint.flow.checks.own_tensors import has_parameters
 from torchdevlint.flow.checks.unmoved_models import follows_parameters, meet, was_moved
 from torchdevlint.flow.events import ModuleCalled
@@ -78,8 +78,7 @@ def _is_left(frame: Frame, made: ast.Call, given: ast.Name) -> bool:
         scope = frame.function or frame.machine.tree
         if isinstance(scope, ast.Lambda) or not is_below(made, scope):
             continue
-        alone = left_alone(scope) | asked_for_methods(scope) | set(handed_on(frame, scope)) | {given}
-        return given.id in kept_names(scope, alone)
+        return given.id in names_left(frame, scope, {given})
     return False
 
 

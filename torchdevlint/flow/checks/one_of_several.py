@@ -56,9 +56,14 @@ def _note_returned(event: Returned) -> None:
 
 def _note_constructed(event: Constructed) -> None:
     """``Dual(torch.ones(3, device=device), torch.zeros(3))``, of a class that keeps what it is given."""
-    owner = event.init.owner
-    if owner is not None and not any(speaks_of_places(each.node) for each in owner.mro):
+    if keeps_as_given(event):
         _note_arguments(event.frame, event.state, event.node, event.arguments)
+
+
+def keeps_as_given(event: Constructed) -> bool:
+    """Whether a class that is built neither moves anything nor asks for a place."""
+    owner = event.init.owner
+    return owner is not None and not any(speaks_of_places(each.node) for each in owner.mro)
 
 
 def _note_call(event: UnknownCalled | ForeignCalled) -> None:
@@ -68,13 +73,17 @@ def _note_call(event: UnknownCalled | ForeignCalled) -> None:
 
 
 def _note_arguments(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
-    """What is given to one call, unless that is told a device too: it may bring there what is not."""
-    if any(isinstance(value, Dev) for _, value in arguments.pairs):
+    if is_told_device_too(arguments):
         return
     if 1 < len(arguments.pairs) <= _MOST_PARTS and frame.entry.kind != "init" and not frame.depth:
         parts = [(at, value) for at, value in arguments.pairs if isinstance(value, Tensor)]
         names = {at: name for name, (at, _) in arguments.keywords.items()}
         _look(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", parts, names)
+
+
+def is_told_device_too(arguments: Arguments) -> bool:
+    """Whether a call is told a device beside tensors: it may bring there what is not."""
+    return any(isinstance(value, Dev) for _, value in arguments.pairs)
 
 
 def _look(

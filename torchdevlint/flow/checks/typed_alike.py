@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.one_of_several import HOLDERS, parts_of
-from torchdevlint.flow.checks.own_tensors import speaks_of_places
+from torchdevlint.flow.checks.one_of_several import HOLDERS, is_told_device_too, keeps_as_given, parts_of
 from torchdevlint.flow.checks.sized_alike import is_for_the_cpu, may_be_anywhere
 from torchdevlint.flow.events import Constructed, ForeignCalled, FunctionCalled, Mixed, Returned, UnknownCalled
 from torchdevlint.flow.facts.tensors import TYPED_ALIKE
@@ -24,7 +23,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_told_device
-from torchdevlint.flow.state.values import AT_LEAST_1, Dev, Site, Step, Tensor, Value
+from torchdevlint.flow.state.values import AT_LEAST_1, Site, Step, Tensor, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
@@ -39,8 +38,7 @@ def _note_returned(event: Returned) -> None:
 
 
 def _note_constructed(event: Constructed) -> None:
-    owner = event.init.owner
-    if owner is not None and not any(speaks_of_places(each.node) for each in owner.mro):
+    if keeps_as_given(event):
         _note_arguments(event.frame, event.state, event.node, event.arguments)
 
 
@@ -56,10 +54,7 @@ def _note_call(event: UnknownCalled | ForeignCalled) -> None:
 
 
 def _note_arguments(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
-    """What is given to one call, unless that is told a device too: it may bring there what is not."""
-    if len(arguments.pairs) < 2 or frame.entry.kind == "init":
-        return
-    if any(isinstance(value, Dev) for _, value in arguments.pairs):
+    if len(arguments.pairs) < 2 or frame.entry.kind == "init" or is_told_device_too(arguments):
         return
     operation = f"`{frame.machine.text_of(node.func)}()`"
     names = {at: name for name, (at, _) in arguments.keywords.items()}
@@ -74,12 +69,9 @@ _OF_PLACES = frozenset({"to", "device", "cpu", "numpy", "tolist", "item", "type_
 @once_a_node
 def _speaks_of_places(function: ast.AST) -> bool:
     """Whether a function speaks of a place, in whatever words."""
-    words = {each.attr for each in nodes_in(function, ast.Attribute)} | {
-        each.arg for each in nodes_in(function, ast.arg)
-    }
-    return not words.isdisjoint(
-        {"to", "device", "cpu", "numpy", "tolist", "item", "type_as", *torch_api.DEVICE_METHODS}
-    )
+    words = {each.attr for each in nodes_in(function, ast.Attribute)}
+    words.update(each.arg for each in nodes_in(function, ast.arg))
+    return not words.isdisjoint(_OF_PLACES)
 
 
 def _look(frame: Frame, state: State, node: ast.AST, operation: str, at: ast.expr, value: Value) -> None:
