@@ -215,10 +215,13 @@ def _is_copied(node: ast.expr) -> bool:
 def _is_given_of_cpu(frame: Frame, state: State, node: ast.expr) -> bool:
     """Whether a call in it is given what is made there on the CPU: a model elsewhere would have refused that.
 
-    What ``torch.tensor`` makes of something unknown is there too, unless that is a tensor itself.
+    What ``torch.tensor`` makes of something unknown is there too, unless that is a tensor itself. Nobody is told of
+    what is looked at here: it stands elsewhere, and ``x = f(x.detach().numpy())`` would ask this of itself for ever.
     """
-    given = (each for call in inside(node) if isinstance(call, ast.Call) for each in call.args)
-    values = (frame.evaluate(each, state) for each in given)
+    given = [each for call in inside(node) if isinstance(call, ast.Call) for each in call.args]
+    frame.machine.unseen += 1
+    values = [frame.evaluate(each, state) for each in given]
+    frame.machine.unseen -= 1
     tensors = [each for each in values if isinstance(each, Tensor) and each.ndim != 0]
     made = (each.device == TOP and any(step.made_by for step in each.steps) for each in tensors)
     return any(on_cpu(each.device) for each in tensors) or any(made)
