@@ -56,7 +56,7 @@ def _note_returned(event: Returned) -> None:
 
 def _note_constructed(event: Constructed) -> None:
     """``Dual(torch.ones(3, device=device), torch.zeros(3))``, of a class that keeps what it is given."""
-    if keeps_as_given(event):
+    if not event.frame.depth and keeps_as_given(event):
         _note_arguments(event.frame, event.state, event.node, event.arguments)
 
 
@@ -68,15 +68,15 @@ def keeps_as_given(event: Constructed) -> bool:
 
 def _note_call(event: UnknownCalled | ForeignCalled) -> None:
     """``kernel(x, torch.empty(3, device=device), torch.empty(3))``."""
-    if not is_for_the_cpu(event.node):
+    if not event.frame.depth and not is_for_the_cpu(event.node):
         _note_arguments(event.frame, event.state, event.node, event.arguments)
 
 
 def _note_arguments(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
-    if is_told_device_too(arguments):
+    if frame.depth or frame.entry.kind == "init" or not 1 < len(arguments.pairs) <= _MOST_PARTS:
         return
-    if 1 < len(arguments.pairs) <= _MOST_PARTS and frame.entry.kind != "init" and not frame.depth:
-        parts = [(at, value) for at, value in arguments.pairs if isinstance(value, Tensor)]
+    parts = [(at, value) for at, value in arguments.pairs if type(value) is Tensor]
+    if len(parts) > 1 and not is_told_device_too(arguments):
         names = {at: name for name, (at, _) in arguments.keywords.items()}
         _look(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", parts, names)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from torchdevlint.flow.checks.one_of_several import HOLDERS, is_told_device_too, keeps_as_given, parts_of
 from torchdevlint.flow.checks.sized_alike import is_for_the_cpu, may_be_anywhere
@@ -31,34 +32,45 @@ def _note_returned(event: Returned) -> None:
     """``return torch.linspace(0, 1, n, dtype=x.dtype), x``: what is returned alone may be a table for the host."""
     if type(event.value) not in HOLDERS:
         return
-    frame, parts = event.frame, list(parts_of(event.node, event.value))
-    if frame.entry.kind != "init" and any(not on_cpu(value.device) for _, value in parts):
+    frame = event.frame
+    if not _is_of_the_entry(frame, event.state):
+        return
+    parts = list(parts_of(event.node, event.value))
+    if any(not on_cpu(value.device) for _, value in parts):
         for at, value in parts:
             _look(frame, event.state, event.node, TYPED_ALIKE, at, value)
 
 
 def _note_constructed(event: Constructed) -> None:
-    if keeps_as_given(event):
+    if _is_of_the_entry(event.frame, event.state) and keeps_as_given(event):
         _note_arguments(event.frame, event.state, event.node, event.arguments)
 
 
 def _note_function(event: FunctionCalled) -> None:
     """A function of the project that neither moves anything nor asks for a place takes all as they come."""
-    if not _speaks_of_places(event.function.node) and not is_for_the_cpu(event.node):
-        _note_arguments(event.frame, event.state, event.node, event.arguments)
-
-
-def _note_call(event: UnknownCalled | ForeignCalled) -> None:
+    if not _is_of_the_entry(event.frame, event.state) or _speaks_of_places(event.function.node):
+        return
     if not is_for_the_cpu(event.node):
         _note_arguments(event.frame, event.state, event.node, event.arguments)
 
 
+def _note_call(event: UnknownCalled | ForeignCalled) -> None:
+    if _is_of_the_entry(event.frame, event.state) and not is_for_the_cpu(event.node):
+        _note_arguments(event.frame, event.state, event.node, event.arguments)
+
+
+def _is_of_the_entry(frame: Frame, state: State) -> bool:
+    """Whether it happens in the very function that was entered, and no ``__init__``, whatever it is given."""
+    return not frame.depth and not state.guarded and frame.entry.kind != "init"
+
+
 def _note_arguments(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
-    if len(arguments.pairs) < 2 or frame.entry.kind == "init" or is_told_device_too(arguments):
+    made = [(at, value) for at, value in arguments.pairs if _is_made(value)]
+    if not made or len(arguments.pairs) < 2 or is_told_device_too(arguments):
         return
     operation = f"`{frame.machine.text_of(node.func)}()`"
     names = {at: name for name, (at, _) in arguments.keywords.items()}
-    for at, value in arguments.pairs:
+    for at, value in made:
         if not is_bookkeeping(names.get(at)):
             _look(frame, state, node, operation, at, value)
 
@@ -76,11 +88,9 @@ def _speaks_of_places(function: ast.AST) -> bool:
 
 def _look(frame: Frame, state: State, node: ast.AST, operation: str, at: ast.expr, value: Value) -> None:
     function = frame.function
-    if frame.depth or state.guarded or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
-    if not isinstance(value, Tensor) or value.device != DEFAULT or not value.ndim or is_one_element(value):
-        return
-    if not value.creations or is_bookkeeping(dotted_path(at)):
+    if not _is_made(value) or is_one_element(value) or is_bookkeeping(dotted_path(at)):
         return
     places = [_typed_after(site) for site in value.creations if site.scope == frame.scope and not is_told_device(site)]
     first = places[0] if len(places) == len(value.creations) else None
@@ -90,6 +100,11 @@ def _look(frame: Frame, state: State, node: ast.AST, operation: str, at: ast.exp
     step = Step(f"`{name}` is asked for its dtype, so that both go together", first)
     other = Tensor(Device(Origin.ARGUMENT, name), AT_LEAST_1, (), (step,))
     frame.machine.emit(Mixed(frame, state, node, operation, (at, value), (first, other)))
+
+
+def _is_made(value: Value) -> TypeGuard[Tensor]:
+    """Whether it is a tensor with dimensions that factories made without a device."""
+    return type(value) is Tensor and bool(value.ndim) and bool(value.creations) and value.device == DEFAULT
 
 
 def _typed_after(site: Site) -> ast.expr | None:

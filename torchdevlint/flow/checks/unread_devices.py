@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -132,7 +132,7 @@ def _functions(machine: Machine) -> list[Function]:
 def _told_in(function: Function) -> Told | None:
     """The device that a function takes as an argument, or binds to a name of its own, and never reads."""
     spec = function.args
-    bound = [each for each in _bound_in(function) if mentions_device(each[0])]
+    bound = _devices_bound_in(function)
     if (not bound and "device" not in argument_names(function)) or reads_all(function):
         return None
     for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
@@ -146,14 +146,19 @@ def _told_in(function: Function) -> Told | None:
     return None
 
 
-def _bound_in(function: Function) -> Iterator[tuple[str, ast.expr]]:
-    """Names and what they are assigned, also in ``device, size = x.device, x.shape``."""
-    for assignment in assignments_in(function):
-        for target in assignment.targets:
-            pairs = [(target, assignment.value)]
-            if isinstance(target, ast.Tuple) and isinstance(assignment.value, ast.Tuple):
-                pairs = list(zip(target.elts, assignment.value.elts, strict=False))
-            yield from ((each.id, value) for each, value in pairs if isinstance(each, ast.Name))
+def _devices_bound_in(function: Function) -> list[tuple[str, ast.expr]]:
+    """Names of devices and what they are assigned, also in ``device, size = x.device, x.shape``."""
+    found = []
+    for targets, value, _ in assignments_in(function):
+        for target in targets:
+            if type(target) is ast.Name:
+                pairs: Iterable[tuple[ast.expr, ast.expr]] = [(target, value)]
+            elif type(target) is ast.Tuple and type(value) is ast.Tuple:
+                pairs = zip(target.elts, value.elts, strict=False)
+            else:
+                continue
+            found += [(each.id, given) for each, given in pairs if type(each) is ast.Name and mentions_device(each.id)]
+    return found
 
 
 def _asks_tensor(value: ast.expr) -> bool:

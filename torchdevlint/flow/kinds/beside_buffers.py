@@ -25,7 +25,7 @@ from torchdevlint.source.nodes import assignment_of, inside, nodes_in, once_a_no
 def beside_a_buffer(frame: Frame, info: ClassInfo, target: ast.Attribute, value: Value) -> Value:
     """An attribute as it is known, or, beside a buffer, as a tensor with dimensions that no Module moves."""
     function, name = frame.function, target.attr
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not _registers_any(function):
         return value
     parted = name in _registered_in_other_arm(function) and not _is_given(function, target)
     if not parted and target not in _beside_buffers(function):
@@ -73,6 +73,12 @@ def _is_given(function: FunctionNode, target: ast.Attribute) -> bool:
     """Whether it is an argument as it came."""
     value = values_by_target(function).get(target)
     return isinstance(value, ast.Name) and value.id in argument_names(function)
+
+
+@once_a_node
+def _registers_any(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function registers a buffer at all."""
+    return any(_registered(each) is not None for each in nodes_in(function, ast.Expr))
 
 
 @once_a_node

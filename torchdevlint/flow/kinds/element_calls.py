@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, first_name
+from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in
 
@@ -15,7 +16,11 @@ _WRAPS_LOOPS = frozenset({"enumerate", "zip", "reversed", "tqdm", "list", "tuple
 def calls_elements(info: ClassInfo, attribute: str) -> bool:
     """Whether a method calls the elements of ``self.<attribute>``: by index, in a loop, or through `map`."""
     path = f"self.{attribute}"
-    methods = [method for name, method in info.methods.items() if name not in ("__init__", "__call__")]
+    methods = [
+        method
+        for name, method in info.methods.items()
+        if name not in ("__init__", "__call__") and first_name(attribute) in asked_in(method).get("self", ())
+    ]
     return any(_is_called_in(method, each) for method in methods for each in (path, *_chosen_from(method, path)))
 
 

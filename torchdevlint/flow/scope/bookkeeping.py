@@ -6,6 +6,7 @@ Such a name decides towards silence only. It is read by its words: `seq_len` is 
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from torchdevlint.patterns import regex
 
@@ -19,12 +20,14 @@ _POSITIONS = frozenset({"idx", "index"})
 _PLACES = frozenset({"cpu", "host"})
 
 
+@lru_cache(maxsize=8192)
 def is_bookkeeping(path: str | None) -> bool:
     """Whether the last part of a dotted path, such as ``batch.seq_len``, is the name of what may stay on the CPU."""
     words = _words(path)
     return is_quantity(path) or (bool(words) and (words[0] in _POSITIONS or _POSITION.match(words[-1]) is not None))
 
 
+@lru_cache(maxsize=8192)
 def is_quantity(path: str | None) -> bool:
     """The same but for indices and times, which a layer looks up or embeds where its weights are."""
     words = _words(path)

@@ -229,30 +229,30 @@ def _looped_over(source: ast.expr) -> ast.expr:
 
 
 def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None:
-    callee = use(node.func)
+    func, args, keywords = node.func, node.args, node.keywords
+    callee = use(func)
     if callee is not None:
         callee.called = True
-    sized = use(_asked_for_size(node))
+    sized = use(_asked_for_size(node)) if len(args) == 1 else None
     if sized is not None:
         sized.has_dimensions = True
-    holder = use(_container(node.func)) if type(node.func) is ast.Subscript else None
+    holder = use(_container(func)) if type(func) is ast.Subscript else None
     if holder is not None:
         holder.item_attributes.add("()")
-    for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+    for given in [*args, *[keyword.value for keyword in keywords]] if keywords else args:
         holder = use(_container(given)) if type(given) is ast.Subscript else None
         if holder is not None:
             holder.items_given = True
-    if isinstance(node.func, ast.Attribute) and node.func.attr in torch_api.TENSOR_ONLY_METHODS:
-        receiver = use(node.func.value)
+    if type(func) is ast.Attribute:
+        receiver = use(func.value) if func.attr in torch_api.TENSOR_ONLY_METHODS else None
         if receiver is not None:
-            receiver.tensor_use = node.func
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _TAKE_AFTER and len(node.args) == 1:
-        like = use(_elementwise(node.args[0]))
+            receiver.tensor_use = func
+        like = use(_elementwise(args[0])) if func.attr in _TAKE_AFTER and len(args) == 1 else None
         if like is not None:
-            like.tensor_use = node.func
-    for position, argument in enumerate(node.args):
+            like.tensor_use = func
+    for position, argument in enumerate(args):
         _argument(node, position, argument, use)
-    for keyword in node.keywords:
+    for keyword in keywords:
         entry = use(keyword.value)
         if entry is None:
             continue
@@ -268,17 +268,21 @@ _TAKE_AFTER = frozenset({"type_as", "expand_as", "view_as", "reshape_as"})
 
 def _argument(call: ast.Call, position: int, argument: ast.expr, use: Callable[[ast.expr | None], Uses | None]) -> None:
     """A positional argument: a name, what is made of one, or one after a star."""
-    entry = use(argument.value if isinstance(argument, ast.Starred) else argument)
-    if isinstance(argument, ast.Starred):
+    if type(argument) is ast.Starred:
+        entry = use(argument.value)
         if entry is not None:
             entry.spread_in.append(call)
         return
+    entry = use(argument)
     if entry is not None:
         entry.arguments.append((call, position))
         return
-    derived = use(_elementwise(argument))
+    derived = use(_elementwise(argument)) if type(argument) in _MADE_OF_ONE else None
     if derived is not None:
         derived.derived.append((call, position))
+
+
+_MADE_OF_ONE = frozenset({ast.Subscript, ast.UnaryOp, ast.Attribute, ast.BinOp, ast.Compare})
 
 
 def _elementwise(node: ast.expr) -> ast.expr | None:

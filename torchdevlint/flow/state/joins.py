@@ -141,7 +141,7 @@ def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
     """The value that is one of several, each under its conditions; each may be a choice itself."""
     merged: list[tuple[Conditions, Value]] = []
     for outer, value in pairs:
-        for inner, each in alternatives(value, outer):
+        for inner, each in alternatives(value, outer) if type(value) is Choice else (((), value),):
             _add(merged, extended(outer, inner) if outer and inner else outer or inner, each)
             if len(merged) > _HOPELESS:
                 return UNKNOWN
@@ -171,7 +171,7 @@ def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value, b
     """Adds one alternative; what it becomes one with may become one with others in turn."""
     kind = type(value)
     for place, (other_at, other) in enumerate(merged):
-        if type(other) is not kind and (kind not in _MIXABLE or type(other) not in _MIXABLE):
+        if type(other) is not kind and _MIXABLE.get(kind) is not type(other):
             continue
         both = _both(other, other_at, value, at)
         if both is not None:
@@ -188,9 +188,9 @@ def _both(one: Value, one_if: Conditions, other: Value, other_if: Conditions) ->
         conditions = either(other_if, one_if)
         return None if conditions is None else (conditions, one)
     if kind is not type(other):
-        if kind not in _MIXABLE or type(other) not in _MIXABLE:
+        if _MIXABLE.get(kind) is not type(other):
             return None
-    elif kind not in _OF_KIND and one != other:
+    elif (kind not in _OF_KIND or (kind is Const and not is_number(one))) and one != other:
         return None
     conditions = either(other_if, one_if)
     if conditions is None or (kind is Tensor and are_parted_by_switch(one, one_if, other, other_if)):
@@ -199,8 +199,8 @@ def _both(one: Value, one_if: Conditions, other: Value, other_if: Conditions) ->
     return None if value is None else (conditions, value)
 
 
-_MIXABLE = frozenset({Unknown, Tensor, Const, Number})
-"""Values of different kinds that may be one, in `merge`."""
+_MIXABLE: dict[type, type] = {Unknown: Tensor, Tensor: Unknown, Const: Number, Number: Const}
+"""Which other kind of value may become one with a kind, in `merge`."""
 
 
 def merge(one: Value, other: Value) -> Value | None:
@@ -248,8 +248,8 @@ def _merge_sequences(one: Seq, other: Any, one_if: Conditions = (), other_if: Co
 
 def _merge_maps(one: Map, other: Map) -> Map:
     """The entries of both, each as any one of what they hold under its key."""
-    held = dict(one.items)
-    items = held | {key: _one_of(held[key], value) if key in held else value for key, value in other.items}
+    items = dict(one.items)
+    items |= {key: _one_of(items[key], value) if key in items else value for key, value in other.items}
     return Map(tuple(items.items()), join(one.element, other.element))
 
 
