@@ -6,22 +6,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
-from torchdevlint.flow.checks.left_in_place import asked_for_methods, kept_names, left_alone
+from torchdevlint.flow.checks.left_by_others import given_for, leaves_parameter, names_left
 from torchdevlint.flow.checks.own_tensors import has_parameters
 from torchdevlint.flow.checks.unmoved_models import follows_parameters, meet, was_moved
 from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands
-from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
-from torchdevlint.flow.scope.uses import Scope, bindings_in
+from torchdevlint.flow.scope.names import argument_names
 from torchdevlint.flow.state.devices import DEFAULT
-from torchdevlint.flow.state.machine import Frame, FunctionNode
-from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Func
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in
 
 
 def _note_call(event: ModuleCalled) -> None:
@@ -43,7 +40,9 @@ def _stays(frame: Frame, name: str) -> bool:
     Who gets it back has it only afterwards.
     """
     function, called_at = frame.function, frame.called_at
-    if called_at is None or function is None or isinstance(function, ast.Lambda) or name not in _left_where(function):
+    if called_at is None or function is None or isinstance(function, ast.Lambda):
+        return False
+    if not leaves_parameter(frame, Func(function, frame.closure, frame.scope), name):
         return False
     call, caller = called_at
     given = given_for(call, function, name) if isinstance(call, ast.Call) else None
@@ -54,43 +53,6 @@ def _stays(frame: Frame, name: str) -> bool:
         return _stays(caller, given.id)
     ends: set[ast.AST] = {each.value for each in nodes_in(scope, ast.Return) if each.value is not None}
     return given.id in names_left(caller, scope, ends)
-
-
-def names_left(frame: Frame, scope: Scope, besides: set[ast.AST]) -> frozenset[str]:
-    """The names of models that a scope leaves where it made them, whatever is done where `besides` stand."""
-    handed_on = set(_handed_on(frame, scope))
-    return kept_names(scope, left_alone(scope) | asked_for_methods(scope) | handed_on | besides)
-
-
-def given_for(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
-    """What a call gives for a parameter, by name or by its place among those of a function that is no method."""
-    by_name = next((each.value for each in call.keywords if each.arg == name), None)
-    names = positional_names(function)
-    if by_name is not None or name not in names or any(isinstance(each, ast.Starred) for each in call.args):
-        return by_name
-    place = names.index(name) - (names[0] in ("self", "cls"))
-    return call.args[place] if 0 <= place < len(call.args) else None
-
-
-def _handed_on(frame: Frame, scope: ast.AST) -> Iterator[ast.AST]:
-    """The names that are given to functions of the project which leave them where they are."""
-    for call in nodes_in(scope, ast.Call):
-        called = frame.evaluate(call.func, State({})) if dotted_path(call.func) else None
-        if not isinstance(called, Func) or called.receiver is not None or isinstance(called.node, ast.Lambda):
-            continue
-        for name in _left_where(called.node):
-            given = given_for(call, called.node, name)
-            if given is not None:
-                yield given
-
-
-@once_a_node
-def _left_where(function: FunctionNode) -> frozenset[str]:
-    """The parameters that a function never binds, and asks only for what leaves a model where it is."""
-    alone = left_alone(function) | asked_for_methods(function)
-    bound = {name for name, places in bindings_in(function).items() if any(binds for _, binds, _ in places)}
-    given = {each.id for each in nodes_in(function, ast.Name) if each not in alone}
-    return argument_names(function) - bound - given
 
 
 EVENTS = {ModuleCalled: _note_call}

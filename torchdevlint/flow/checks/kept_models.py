@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.checks.handed_models import given_for, names_left
+from torchdevlint.flow.checks.left_by_others import given_for, names_left
 from torchdevlint.flow.checks.left_in_place import asked_for_methods, left_alone, stays
 from torchdevlint.flow.checks.own_tensors import has_parameters
 from torchdevlint.flow.checks.unmoved_models import follows_parameters, meet, was_moved

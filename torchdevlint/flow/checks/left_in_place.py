@@ -6,6 +6,7 @@ Where a model is given away, or asked for what may move it, nobody knows.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from torchdevlint.flow.events import Placed
@@ -36,7 +37,7 @@ def is_to_accelerator(event: Placed) -> bool:
 
 @once_a_node
 def _kept_here(scope: Scope) -> frozenset[str]:
-    """The names of a scope that are bound once, called, and asked only for what leaves a model where it is."""
+    """The names of a scope that are bound to what calls give, and asked only for what leaves a model where it is."""
     return kept_names(scope, left_alone(scope))
 
 
@@ -102,11 +103,14 @@ def kept_names(scope: Scope, left_alone: set[ast.AST]) -> frozenset[str]:
     given_away = {
         each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Store) and each not in left_alone
     }
-    alone = {name for name, places in bindings_in(scope).items() if sum(bound for _, bound, _ in places) == 1}
+    bindings = {name: sum(bound for _, bound, _ in places) for name, places in bindings_in(scope).items()}
     bound = [pair for each in assignments_in(scope) for pair in _pairs(each)]
-    plain = {target.id for target, value in bound if isinstance(target, ast.Name) and _makes_one(value, target.id)}
+    made = Counter(
+        target.id for target, value in bound if isinstance(target, ast.Name) and _makes_one(value, target.id)
+    )
+    plain = {name for name, times in made.items() if times == bindings[name]}
     shared = {name for each in inside(scope) if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names}
-    return frozenset((alone & plain) - given_away - shared)
+    return frozenset(plain - given_away - shared)
 
 
 def _makes_one(value: ast.expr, name: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.checks.left_by_others import names_left
 from torchdevlint.flow.checks.left_in_place import optimized_at_once, stays
 from torchdevlint.flow.checks.own_tensors import has_parameters, meets_own
 from torchdevlint.flow.events import LayerCalled, MethodCalled, Mixed, ModuleCalled
@@ -53,9 +54,14 @@ def _note_call(event: ModuleCalled) -> None:
     own = has_parameters(frame, module) or _is_optimized(frame, path)
     if not moved or not (own or (isinstance(module, Obj) and meets_own(frame, module))):
         return
-    if not at_once and not stays(frame, path):
-        return
-    meet(frame, state, node, node.func, where_made(module), moved[0])
+    if at_once or stays(frame, path) or _is_left_by_others(frame, path, module):
+        meet(frame, state, node, node.func, where_made(module), moved[0])
+
+
+def _is_left_by_others(frame: Frame, path: str, module: Library | Obj) -> bool:
+    """Whether a name holds a model that nothing moves, nor does any function that gets it: ``evaluate(net, data)``."""
+    scope = frame.function or frame.machine.tree
+    return "." not in path and path in names_left(frame, scope, set(), isinstance(module, Obj))
 
 
 def _moved_by_switch(frame: Frame, operands: Operands, state: State) -> Operands:

@@ -145,10 +145,11 @@ def _given_by(
         return None  # a loader with a device of its own may bring its batches there
     if _is_loader(frame, node, source):
         return _from_loader(frame, loop.target, source)
-    if isinstance(source, Library):
+    if isinstance(source, Library) and source.name not in LOADER_CLASSES:
         sample = item_of_data(frame, loop.target, source)
         return None if sample == UNKNOWN else sample
-    if isinstance(source, Unknown) and not beside_others and _moves_a_part(loop) and not _is_of_generator(frame, node):
+    open_yet = isinstance(source, Unknown) or (isinstance(source, Library) and _is_loader(frame, node, source, True))
+    if open_yet and not beside_others and _moves_a_part(loop) and not _is_of_generator(frame, node):
         return Tensor(LOADER, None, (), (Step("comes from the loop here", loop.target),), opaque=True)
     return None
 
@@ -239,11 +240,14 @@ def _root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _is_loader(frame: Frame, node: ast.expr, source: Value) -> bool:
-    """A DataLoader whose data set is not on a device already, or something unknown that is called a loader."""
+def _is_loader(frame: Frame, node: ast.expr, source: Value, perhaps: bool = False) -> bool:
+    """A DataLoader whose data set is not on a device already, or something unknown that is called a loader.
+
+    Of a DataLoader, `perhaps` also where nobody knows where its data set is.
+    """
     source = only(source, Library) or _given(source)
     if isinstance(source, Library):
-        if source.name not in LOADER_CLASSES or any(map(places, source.children)):
+        if source.name not in LOADER_CLASSES or any(places(each, perhaps) for each in source.children):
             return False
         made = source.made_at
         return not (isinstance(made, ast.Call) and has_placing_collate(frame.machine.tree, made))

@@ -6,22 +6,45 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import last_name, mentions_device
-from torchdevlint.flow.state.devices import on_cpu
+from torchdevlint.flow.scope.names import is_dtype_name, last_name, mentions_device, public_path
+from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.values import Func, Library, Obj, Tensor, Value
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _LOADER = "DataLoader"
+_ANYWHERE = (Origin.TOP, Origin.ARGUMENT)
 
 
-def places(value: Value) -> bool:
-    """Whether a data set holds tensors of an accelerator, or a data set or collate function of this file moves them."""
+def places(value: Value, surely: bool = False) -> bool:
+    """Whether a data set holds tensors of an accelerator, or a data set or collate function of the project moves them.
+
+    Tensors that may be anywhere are no sure sign.
+    """
     if isinstance(value, Library):
-        return any(places(each) for each in value.children)
+        return any(places(each, surely) for each in value.children)
     if isinstance(value, Tensor):
-        return not on_cpu(value.device)
+        return not on_cpu(value.device) and not (surely and value.device.origin in _ANYWHERE)
     node = value.info.node if isinstance(value, Obj) else value.node if isinstance(value, Func) else None
-    return node is not None and any(map(_speaks_of_place, inside(node)))
+    return node is not None and _moves_any(node)
+
+
+@once_a_node
+def _moves_any(node: ast.AST) -> bool:
+    """Whether a class or function asks for a place, or converts by more than a dtype: ``mask.to(torch.bool)`` stays."""
+    converted = {id(call.func) for call in nodes_in(node, ast.Call) if _converts_alone(call)}
+    return any(_speaks_of_place(each) and id(each) not in converted for each in inside(node))
+
+
+def _converts_alone(call: ast.Call) -> bool:
+    """``x.to(torch.float32)``, ``x.to(dtype=torch.long)``."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "to":
+        return False
+    given = [*call.args, *(each.value for each in call.keywords if each.arg == "dtype")]
+    return bool(given) and all(is_dtype_name(public_path(each)) for each in given) and _names_only_dtype(call)
+
+
+def _names_only_dtype(call: ast.Call) -> bool:
+    return all(each.arg in ("dtype", "copy", "non_blocking") for each in call.keywords)
 
 
 @once_a_node

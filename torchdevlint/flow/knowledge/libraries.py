@@ -38,6 +38,13 @@ OTHER_FRAMEWORKS = frozenset("chainer flax jax keras mindspore mlx mxnet paddle 
 """Libraries with tensors and layers of their own, which are none of torch's."""
 PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 """Bases that bring no attribute which holds anything."""
+LEAVES_MODELS = frozenset(
+    """
+    builtins.print builtins.str builtins.repr builtins.type builtins.isinstance builtins.issubclass builtins.id
+    builtins.hasattr torch.save torchsummary.summary wandb.watch copy.deepcopy
+    """.split()
+)
+"""Functions that look at a model, write it down or copy it, and leave it where it is."""
 _MODULE = Known()
 _WITH_DEVICE = Known(device=True)
 _CONTAINER = Known(module=False, in_place=True)

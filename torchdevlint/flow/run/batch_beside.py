@@ -26,7 +26,8 @@ from torchdevlint.patterns import regex
 
 _MODEL = regex(r"(?:\w+_)?(?:model|net|network|encoder|generator|discriminator|classifier)")
 _NUMBERS = regex(
-    r"x\d?|xb|inputs?|(?:\w+_)?(?:imgs?|images?|features?|feats?)|(?:img|image)_\w+|pixel_values|frames?"
+    r"[xX]\d?|[xX]b|inputs?|(?:\w+_)?(?:imgs?|images?|features?|feats?)|(?:img|image)_\w+|pixel_values|frames?"
+    r"|data|batch_[xX]|[xX]_batch|samples|waveforms?|spectrograms?|points"
 )
 """Names of what a model calculates with, and which is no text; a second witness only."""
 _BESIDE = regex(r"(?:\w+_)?(?:masks?|targets?|tgts?|trgs?|labels?)(?:_(?:in|inputs?|ids|tokens?|[a-z]|\d))?")
@@ -128,7 +129,7 @@ def _is_put_somewhere(value: Tensor) -> bool:
 def _is_tensor(frame: Frame, node: ast.expr) -> bool:
     """Whether a part of a batch is a tensor by what is done with it, or by its name."""
     uses = uses_in(frame.function).get(node.id) if isinstance(node, ast.Name) and frame.function is not None else None
-    if uses is None or not isinstance(node, ast.Name):
+    if uses is None or not isinstance(node, ast.Name) or uses.is_container:
         return False
     return uses.is_tensor or uses.has_dimensions or _NUMBERS.fullmatch(node.id) is not None
 
