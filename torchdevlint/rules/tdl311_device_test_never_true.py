@@ -228,12 +228,16 @@ def _elsewhere(value: Value) -> Device | None:
 
 def _asks_more(frame: Frame, node: ast.Compare, asked: ast.expr) -> bool:
     """Whether the test that holds the comparison asks for the same in another way too."""
-    text = frame.machine.text_of(asked)
     for each in nodes_in(frame.function or frame.machine.tree, ast.BoolOp):
         others = list(nodes_in(each, ast.Compare))
-        if node in others and any(text in frame.machine.text_of(one) and not _alike(one, node) for one in others):
+        if node in others and any(not _alike(one, node) and _speaks_of(one, asked) for one in others):
             return True
     return False
+
+
+def _speaks_of(comparison: ast.Compare, asked: ast.expr) -> bool:
+    shape = ast.dump(asked)
+    return any(type(each) is type(asked) and ast.dump(each) == shape for each in inside(comparison))
 
 
 def _only_tunes(frame: Frame, state: State, node: ast.Compare) -> bool:

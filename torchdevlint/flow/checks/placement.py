@@ -15,7 +15,7 @@ from torchdevlint.flow.events import FunctionCalled, LayerCalled, Met, Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.kinds.autograd_functions import is_run_by_the_engine
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
-from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, mentions_cuda, positional_names, stem_of
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, positional_names, stem_of
 from torchdevlint.flow.scope.naming_cuda import (
     asks_for_cuda,
     chooses_gpu,
@@ -26,6 +26,7 @@ from torchdevlint.flow.scope.naming_cuda import (
     naming_arguments,
 )
 from torchdevlint.flow.scope.other_arms import is_for_another_arm
+from torchdevlint.flow.scope.switches import stands_under_switch
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, Device, Origin, Relation, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_module
@@ -58,7 +59,7 @@ def _note_placed(event: Placed) -> None:
         return
     if not isinstance(node, ast.Call) or is_what_it_is_for(frame) or is_for_cuda(frame):
         return
-    text, guarded = names_cuda(node), is_guarded(state) or _stands_under_question(frame, node)
+    text, guarded = names_cuda(node), is_guarded(state) or _is_under_question(frame, node)
     if not guarded or (asks_only_the_machine(frame, node) and not _script_moves(frame)):
         frame.machine.memory(_Memory).literals.add(node)
     if text is None:
@@ -71,14 +72,9 @@ def _note_placed(event: Placed) -> None:
         record(frame, state, node, text, found)
 
 
-def _stands_under_question(frame: Frame, node: ast.Call) -> bool:
-    """Whether the place is in an arm of a test that asks for CUDA, though the outcome is known on this path."""
-    scope = frame.function or frame.machine.tree
-    tests: list[ast.If | ast.IfExp] = [*nodes_in(scope, ast.If), *nodes_in(scope, ast.IfExp)]
-    for test in tests:
-        if test.lineno <= node.lineno <= (test.end_lineno or 0) and mentions_cuda(dotted_path(test.test) or ""):
-            return True
-    return False
+def _is_under_question(frame: Frame, node: ast.Call) -> bool:
+    """Whether a test that asks for CUDA encloses the place, though the outcome is known on this path."""
+    return stands_under_switch(frame.machine.tree, frame.function or frame.machine.tree, node)
 
 
 def _is_made_by(frame: Frame, found: Given, node: ast.Call) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
 
@@ -13,8 +14,10 @@ GIVEN_AS_TRANSFORM = frozenset({"transform", "transforms", "target_transform"})
 """Arguments of data sets that are called with each item."""
 _GIVEN_AS = frozenset({"collate_fn", "worker_init_fn"}) | GIVEN_AS_TRANSFORM
 _FUNCTIONS = regex(r"(?:^|_)collate(?:$|_)")
-_CLASSES = regex(r"Collat(?:e|or|er|ion)|Dataset$|DataSet$|Sampler$|Tokenizer|FeatureExtractor")
-_BASES = regex(r"Dataset$|^Sampler$|BatchSampler$|Collator$|Tokenizer")
+_CLASSES = regex(r"Collat(?:e|or|er|ion)|Dataset$|DataSet$|Tokenizer|FeatureExtractor")
+_BASES = regex(r"Dataset$|Collator$|Tokenizer")
+_SAMPLERS = regex(r"Sampler$")
+_OF_LOADERS = regex(r"data|loader", re.IGNORECASE)
 _TRANSFORMS = regex(r"Transforms?$")
 _OF_BATCHES = frozenset({"kornia", "monai", "torch_geometric", "torchvision", "torchaudio"})
 """Libraries whose transforms are used on batches of an accelerator as well."""
@@ -67,7 +70,7 @@ def _functions(tree: ast.Module) -> Iterator[tuple[_Place, Function]]:
 
 
 def _starts(tree: ast.Module, known: dict[_Place, Function]) -> Iterator[_Place]:
-    classes = {each.name for each in nodes_in(tree, ast.ClassDef) if _feeds(each) or _transforms(tree, each)}
+    classes = {each.name for each in nodes_in(tree, ast.ClassDef) if _feeds(tree, each) or _transforms(tree, each)}
     classes.update(_listed(tree))
     given = _given_in(tree)
     for owner, name in known:
@@ -81,12 +84,28 @@ def _given_in(node: ast.AST) -> frozenset[str]:
     return frozenset((dotted_path(each.value) or "").rpartition(".")[2] for each in keywords)
 
 
-def _feeds(node: ast.ClassDef) -> bool:
+def _feeds(tree: ast.Module, node: ast.ClassDef) -> bool:
     """Whether a class is a data set, a sampler or a collator, by its name or its bases; a layer is none."""
     if _is_layer(node):
         return False
     bases = ((dotted_path(base) or "").rpartition(".")[2] for base in node.bases)
-    return bool(_CLASSES.search(node.name)) or any(_BASES.search(base) for base in bases)
+    return bool(_CLASSES.search(node.name)) or any(_BASES.search(base) for base in bases) or _orders(tree, node)
+
+
+def _orders(tree: ast.Module, node: ast.ClassDef, hops: int = 4) -> bool:
+    """Whether a class is a sampler of a loader, which goes through numbers; one of images or actions is none.
+
+    It is gone through itself, or derived from one that is: one of this file, or one from where loaders are.
+    """
+    names = [node.name, *map(last_name, node.bases)]
+    if not any(map(_SAMPLERS.search, names)):
+        return False
+    if any(getattr(each, "name", "") == "__iter__" for each in node.body):
+        return True
+    if any(_SAMPLERS.search(last_name(each)) and _OF_LOADERS.search(public_path(each)) for each in node.bases):
+        return True
+    above = (each for each in nodes_in(tree, ast.ClassDef) if each.name in names and each is not node)
+    return hops > 0 and any(_orders(tree, each, hops - 1) for each in above)
 
 
 def _transforms(tree: ast.Module, node: ast.ClassDef) -> bool:

@@ -41,6 +41,18 @@ def outcome_without(tree: ast.Module, test: ast.expr) -> bool | None:
     return known[test]
 
 
+def stands_under_switch(tree: ast.Module, scope: ast.AST, node: ast.expr) -> bool:
+    """Whether a test for CUDA encloses a place: ``if use_cuda:``, ``if device == "cuda":``."""
+    tests: list[ast.If | ast.IfExp] = [*nodes_in(scope, ast.If), *nodes_in(scope, ast.IfExp)]
+    around = [each.test for each in tests if each.lineno <= node.lineno <= (each.end_lineno or 0)]
+    return any(
+        outcome_without(tree, each) is not None
+        if isinstance(each, ast.Compare)
+        else mentions_cuda(dotted_path(each) or "")
+        for each in around
+    )
+
+
 @once_a_node
 def _outcomes_without(tree: ast.Module) -> dict[ast.expr, bool | None]:
     """The outcomes of the tests that were asked for, since loops and calls come by the same tests again."""
