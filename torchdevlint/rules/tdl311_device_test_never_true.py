@@ -228,16 +228,13 @@ def _elsewhere(value: Value) -> Device | None:
 
 def _asks_more(frame: Frame, node: ast.Compare, asked: ast.expr) -> bool:
     """Whether the test that holds the comparison asks for the same in another way too."""
+    shape, left = ast.dump(asked), ast.dump(node.left)
     for each in nodes_in(frame.function or frame.machine.tree, ast.BoolOp):
-        others = list(nodes_in(each, ast.Compare))
-        if node in others and any(not _alike(one, node) and _speaks_of(one, asked) for one in others):
+        compared = list(nodes_in(each, ast.Compare))
+        others = [one for one in compared if ast.dump(one.left) != left] if node in compared else []
+        if any(type(part) is type(asked) and ast.dump(part) == shape for one in others for part in inside(one)):
             return True
     return False
-
-
-def _speaks_of(comparison: ast.Compare, asked: ast.expr) -> bool:
-    shape = ast.dump(asked)
-    return any(type(each) is type(asked) and ast.dump(each) == shape for each in inside(comparison))
 
 
 def _only_tunes(frame: Frame, state: State, node: ast.Compare) -> bool:
@@ -251,11 +248,6 @@ def _only_tunes(frame: Frame, state: State, node: ast.Compare) -> bool:
     made = [each.targets[0] if each is not None else None for each in map(assignment_of, tests[0].body)]
     held = [frame.evaluate(each.value, state) if isinstance(each, ast.Attribute) else None for each in made]
     return all(isinstance(each, Ref) and each.name.startswith("torch.backends.") for each in held)
-
-
-def _alike(one: ast.Compare, other: ast.Compare) -> bool:
-    """Whether both hold one thing against a string."""
-    return ast.dump(one.left) == ast.dump(other.left)
 
 
 def _knows_others(frame: Frame) -> bool:
