@@ -219,6 +219,9 @@ CHECKS = {
     "own_movers": {
         "EVENTS": "FileStarted",
     },
+    "parts_in_call": {
+        "EVENTS": "LayerCalled ModuleCalled",
+    },
     "placement": {
         "EVENTS": "FunctionCalled LayerCalled Met Placed",
         "FUNCTIONS": "torch.cuda.Stream torch.cuda.current_stream",

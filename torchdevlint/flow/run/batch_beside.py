@@ -53,7 +53,7 @@ def compare_with_batch(
         return
     stayed = [each for each in operands[:1] if loaders.is_input(frame, *each) and _is_tensor(frame, each[0])]
     moved = [other for each in stayed if (other := _moved_beside(frame, state, each[0])) is not None]
-    moved = moved or [value for _, value in operands if isinstance(value, Tensor) and _is_put_somewhere(value)]
+    moved = moved or [value for _, value in operands if isinstance(value, Tensor) and is_put_somewhere(value)]
     if moved and not stayed and operands[0][1] == moved[0]:
         stayed = [each for each in operands[1:] if loaders.is_input(frame, *each) and _is_taken_along(each[0])]
     if stayed and moved:
@@ -108,7 +108,7 @@ def _compare_keywords(frame: Frame, state: State, node: ast.Call, operands: Oper
     """``model(ids, attention_mask=mask)``, where `ids` were moved and the mask is as the loader gave it."""
     named = taken_by_name(node)
     stayed = [(at, value) for at, value in operands if at in named and loaders.is_from_loader(value)]
-    moved = [(at, value) for at, value in operands if isinstance(value, Tensor) and _is_put_somewhere(value)]
+    moved = [(at, value) for at, value in operands if isinstance(value, Tensor) and is_put_somewhere(value)]
     if stayed and moved:
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [moved[0], *stayed], True)
 
@@ -118,7 +118,7 @@ def taken_by_name(node: ast.Call) -> list[ast.expr]:
     return [each.value for each in node.keywords if each.arg in TAKEN_BY_NAME]
 
 
-def _is_put_somewhere(value: Tensor) -> bool:
+def is_put_somewhere(value: Tensor) -> bool:
     """Whether code has put it on a device that it keeps: ``y.to(self.device)``, also where that is known to be CUDA."""
     if value.device.origin is Origin.LITERAL and not on_cpu(value.device):
         move = value.steps[-1].node if value.steps else None
@@ -145,6 +145,6 @@ def _moved_beside(frame: Frame, state: State, node: ast.expr) -> Tensor | None:
         return None
     for name in sorted(parts_beside(frame.function, node.id) - {node.id}):
         value = state.env.get(name)
-        if isinstance(value, Tensor) and _is_put_somewhere(value) and value.steps:
+        if isinstance(value, Tensor) and is_put_somewhere(value) and value.steps:
             return value
     return None
