@@ -394,3 +394,73 @@ def test_arms_of_expressions(tmp_path: Path, old: str, new: str, expected: list[
     assert old in QUANTIZING
     root = application(tmp_path, helper=ASKING, scaling=SCALING, main=QUANTIZING.replace(old, new))
     assert found(root) == expected
+
+
+SAMPLING = """import torch
+
+class Sampler(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+
+    def forward(self, count, start=None, target=None):
+        x = self.layer(torch.ones(3, 3, device=self.layer.weight.device))
+        if start is not None and target is not None:
+            x = x * torch.full((3,), 2.0)
+        if start is None:
+            start = count
+        return x * start
+
+def sample(net, x, start=None, target=None):
+    while x.sum() < 3:
+        if start is not None and target is not None:
+            x = net(x.relu()) + x + torch.ones(3)
+        x = x * 2
+    return x
+"""
+SHOWING = """from helper import place
+from sampling import Sampler, sample
+
+net = Sampler().to(place())
+
+def first():
+    return net.forward(3, target=place()), sample(net.layer, place(), start=3)
+
+def second(start):
+    return net(3, start), sample(net.layer, place(), target=place())
+
+print(first(), second(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("", "", [], id="no call gives both"),
+        pytest.param("forward(3, target", "forward(3, start=2, target", ["sampling.py:TDL003"], id="one gives both"),
+        pytest.param("start=3)", "start=3, target=2)", ["sampling.py:TDL014"], id="one gives a function both"),
+        pytest.param("place(), start=3", "place(), *input()", ["sampling.py:TDL014"], id="one may give both"),
+        pytest.param("        x = x * 2", "        target = x", ["sampling.py:TDL014"], id="set in a round before"),
+        pytest.param("        x = self.", "        start = 1; x = self.", ["sampling.py:TDL003"], id="set before"),
+        pytest.param("start is not None and", "start is not None or", ["sampling.py:TDL003"], id="one is enough"),
+    ],
+)
+def test_an_arm_that_asks_for_two_options(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    """One test asks for both, and each call leaves out one of them; what binds one behind it does not count."""
+    assert old in SHOWING + SAMPLING
+    files = {"sampling": SAMPLING.replace(old, new, 1), "main": SHOWING.replace(old, new)}
+    assert found(application(tmp_path, helper=ASKING, **files)) == expected
+
+
+def test_options_of_a_file_that_is_not_seen_to_be_imported(tmp_path: Path) -> None:
+    """A program that comes to it by a text calls nothing that is not called elsewhere."""
+    table = "import rendering\nfrom helper import place\n\ndef build(width):\n"
+    table += "    return rendering.Net(width, tuned=False).to(place())\n"
+    main = "import importlib\n\nif __name__ == '__main__':\n    importlib.import_module(input()).build(3)(input())\n"
+    lines = RENDERING.partition("class Spare")[0].partition("class Net")[2]
+    rendering = f"import torch\n\nclass Net{lines.replace('self.other = Spare()', 'pass')}"
+    root = application(tmp_path, helper=ASKING, rendering=rendering, table=table, main=main)
+    assert found(root) == []
+    (root / "table.py").write_text(table.replace("tuned=False", "tuned=True"))
+    tree.forget()
+    assert found(root) == ["rendering.py:TDL003"]

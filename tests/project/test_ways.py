@@ -393,6 +393,34 @@ def test_a_file_that_nothing_runs_or_imports_is_left_over(tmp_path: Path) -> Non
     assert found(root) == ["old.py:TDL201"]
 
 
+CHAIN = {
+    "kept": "from torch import nn\n\nclass Kept(nn.Module):\n    pass\n",
+    "inner": LOADING,
+    "outer": "from inner import *\n\nclass Outer:\n    def load(self):\n        restore(self, input())\n",
+    "main": "from helper import place\nfrom kept import Kept\n\nprint(Kept().to(place()).inner)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "more", "expected"),
+    [
+        ("kept", "# from outer import Outer\n", []),
+        ("kept", "KEYS = {'outer', 'inner.weight'}\n", []),
+        ("kept", "from outer import Outer\nOuter().load()\n", ["inner.py:TDL201"]),
+        ("outer", "from helper import place\nprint(place())\nOuter().load()\n", ["inner.py:TDL201"]),
+        ("kept", "PATH = 'nets/outer.py'\n", ["inner.py:TDL201"]),
+        ("kept", "import importlib\nOuter = importlib.import_module('outer').Outer\n", ["inner.py:TDL201"]),
+    ],
+    ids=["a comment", "other texts", "imported", "run", "a path", "loaded by its name"],
+)
+def test_a_file_that_only_files_import_which_nothing_runs(
+    tmp_path: Path, file: str, more: str, expected: list[str]
+) -> None:
+    """An attribute, or a text, that has the name of such a file is not the file, where nothing loads files by texts."""
+    texts = CHAIN | {file: CHAIN[file] + more}
+    assert found(application(tmp_path, helper=ASKING, module=NET, **texts)) == expected
+
+
 VERSION = """import torch
 from torch import nn
 

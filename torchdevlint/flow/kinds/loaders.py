@@ -96,11 +96,9 @@ def item_of_batch(frame: Frame, state: State, node: ast.Subscript, value: Tensor
 
     Of what is not called a batch, a part by its name may be a number as well: a weight, or the step of the program.
     """
-    if value.device != LOADER:
-        return value
     if all(isinstance(each, Const) and isinstance(each.value, str) for each in position):
         rows = isinstance(node.value, ast.Subscript) or last_name(node.value).endswith("batch")
-        return replace(value, ndim=AT_LEAST_1) if rows else value
+        return replace(value, ndim=AT_LEAST_1) if rows and value.device == LOADER else value
     sliced = any(isinstance(each, ast.Slice) for each in inside(node.slice))
     single = not sliced and all(map(is_number, position)) and not _is_whole(frame, node.value, value, state)
     return replace(value, ndim=None) if single else value

@@ -47,7 +47,8 @@ class DeadLines:
         is_program = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
         if not self._application.is_of_several or not is_program:
             return False
-        return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
+        is_gone = self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
+        return is_gone or self._is_off(at)
 
     def are_private(self, line: int) -> bool:
         """Whether a line is in a private function of the top level that nothing reads, be it one of a library.

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from torchdevlint.flow.programs.application import Application
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
-from torchdevlint.flow.programs.unused import has_another_version, is_unused
+from torchdevlint.flow.programs.unused import MOST_TOGETHER, has_another_version, is_unused
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_around, root_of
@@ -30,8 +30,11 @@ def is_left_over(tree: ast.Module, project: Project, callers: Callers, applicati
         return False
     if _is_put_aside(project, callers):
         return True
-    is_needed = bool(callers.importers()) or not application.is_of_several
-    return not is_needed and is_unused(tree, project)
+    importers = callers.importers()
+    if not application.is_of_several or len(importers) >= MOST_TOGETHER:
+        return False
+    parsed = callers.parsed(importers)
+    return len(parsed) == len(importers) and is_unused(tree, project, parsed)
 
 
 def _is_copy(project: Project) -> bool:

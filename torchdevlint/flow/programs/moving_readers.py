@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.programs.asked_tests import asked_before
 from torchdevlint.flow.programs.moved_results import later_reads, moves_to_device, statements_behind
-from torchdevlint.flow.programs.options_off import asked_before
 from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, argument_of

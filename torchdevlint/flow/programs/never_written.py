@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
 from torchdevlint.flow.checks.telling_names import may_be_equal
 from torchdevlint.flow.checks.writers import writes_in
-from torchdevlint.flow.programs.options_off import asked_before
+from torchdevlint.flow.programs.asked_tests import asked_before
 from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.modules import ModuleFile

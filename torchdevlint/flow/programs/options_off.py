@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from torchdevlint.flow.programs.places import holds
+from torchdevlint.flow.programs.asked_tests import Place, asked_at, asked_before, is_bound_before
 from torchdevlint.flow.programs.project_calls import CalledPlace, ProjectCalls, around, called_by
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, argument_of
@@ -30,7 +30,6 @@ from torchdevlint.source.notebook import NOTEBOOK
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_HOPS = 4
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _KEEPING_NOTHING = frozenset("object torch.nn.Module abc.ABC torch.utils.data.Dataset".split())
 """Bases that two classes may have, and have nothing to do with each other."""
 _COMPARED: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
@@ -61,11 +60,11 @@ class OptionsOff:
         """
         return not self._own.path.endswith(NOTEBOOK) and self._is_off(self._own, (at.row, at.column - 1), _MOST_HOPS)
 
-    def _is_off(self, file: ModuleFile, spot: tuple[int, int], hops: int) -> bool:
+    def _is_off(self, file: ModuleFile, spot: Place, hops: int) -> bool:
         if hops == 0:
             return False
         held = around(file, spot[0])
-        if any(self._is_never_so(_asked_at(place[1], spot), place, hops) for place in held):
+        if any(self._is_never_so(asked_at(place[1], spot), place, hops) for place in held):
             return True
         names = {called_by(function, owner) for _, function, owner in held[-1:]}
         names.update(owner.name for _, _, owner in held[-1:] if owner is not None)
@@ -75,13 +74,20 @@ class OptionsOff:
         """Whether tests do not come out as they have to: one of them on all calls, or one or the other on each."""
         if any(self._truth(test, place, hops) is (not outcome) for test, outcome in tests):
             return True
-        file, function, owner = place
-        called = called_by(function, owner) if len(tests) > 1 else None
-        sites = self._calls.of(file.path, called) if called is not None else None
+        are_several = len(tests) > 1 or any(nodes_in(test, ast.BoolOp) for test, _ in tests)
+        sites = self._sites(place) if are_several else None
         return bool(sites) and all(
             any(self._truth(test, place, hops, each) is (not outcome) for test, outcome in tests)
             for each in sites or ()
         )
+
+    def _sites(self, place: CalledPlace) -> list[_Site] | None:
+        """The calls of a function; of ``forward`` those of all objects. None where they are not seen."""
+        file, function, owner = place
+        called = called_by(function, owner)
+        if called is None and owner is not None and function.name == "forward":
+            return self._calls.of_objects
+        return self._calls.of(file.path, called) if called is not None else None
 
     def _is_only_called_off(self, home: str, name: str, hops: int) -> bool:
         """Whether there are calls of a name, all of them in arms that nothing takes."""
@@ -121,7 +127,8 @@ class OptionsOff:
             value = node.operand.value
             return frozenset({-value}) if isinstance(value, (int, float)) else None
         if isinstance(node, ast.Name) and node.id in argument_names(function):
-            return self._given(node.id, place, hops, site) if hops and not _is_bound_in(function, node.id) else None
+            is_given = hops > 0 and not is_bound_before(function, node.id, node)
+            return self._given(node.id, place, hops, site) if is_given else None
         if not isinstance(node, ast.Attribute) or not hops:
             return None
         if owner is not None and isinstance(node.value, ast.Name) and node.value.id == "self":
@@ -173,7 +180,7 @@ class OptionsOff:
         called = called_by(function, owner)
         default = dict(given_by_default(function.args)).get(name)
         if called is None and owner is not None and function.name == "forward":
-            return self._given_to_objects(name, place, default, hops)
+            return self._given_to_objects(name, place, default, hops, only)
         sites = self._calls.of(file.path, called) if called is not None else None
         found: set[object] = set()
         for site, call in (sites or ()) if only is None else (only,):
@@ -188,19 +195,22 @@ class OptionsOff:
             found |= values
         return frozenset(found) or None
 
-    def _given_to_objects(self, name: str, place: CalledPlace, default: ast.expr | None, hops: int) -> _Values | None:
-        """What an option of ``forward`` may be: its default, and what calls of objects give it.
+    def _given_to_objects(
+        self, name: str, place: CalledPlace, default: ast.expr | None, hops: int, only: _Site | None
+    ) -> _Values | None:
+        """What an option of ``forward`` may be: its default, and what calls of objects give it, or one of them.
 
         Whatever comes at its place without a name may be for another Module, unless it is a literal, or called so.
         """
         sites = self._calls.of_objects
         if sites is None or not isinstance(default, ast.Constant) or self._calls.may_be_key(name):
             return None
-        found: set[object] = {default.value}
-        for site, call in sites:
+        found: set[object] = {default.value} if only is None else set()
+        for site, call in sites if only is None else (only,):
             given = argument_of(call, place[1], name, is_bound=True)
             is_named = any(each.arg == name for each in call.keywords) or isinstance(given, ast.Constant)
             if given is None or not (is_named or last_name(given) == name):
+                found.add(default.value)
                 continue
             values = self._said(given, next(iter(around(site, call.lineno)), None), hops - 1)
             if values is None:
@@ -302,44 +312,3 @@ def _sets(tree: ast.Module, name: str, owner: ast.ClassDef | None = None) -> int
 def _is_plain(owner: ast.ClassDef) -> bool:
     """Whether a class is derived from what keeps nothing else for it, so that it has its attributes for itself."""
     return all(public_path(each) in _KEEPING_NOTHING for each in owner.bases)
-
-
-def asked_before(body: list[ast.stmt], line: int) -> Iterator[tuple[ast.expr, bool]]:
-    """The tests that a function asks on its way to a line, each with the outcome by which it comes there."""
-    for statement in body:
-        if holds(statement, line):
-            yield from _asked_within(statement, line)
-            return
-        if isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], _LEAVING):
-            yield statement.test, False
-
-
-def _asked_at(function: Function, spot: tuple[int, int]) -> list[tuple[ast.expr, bool]]:
-    return [*asked_before(function.body, spot[0]), *_asked_beside(function, spot)]
-
-
-def _asked_beside(function: Function, spot: tuple[int, int]) -> Iterator[tuple[ast.expr, bool]]:
-    """The tests that expressions ask before they come to a place: ``x if test else place``, ``test and place``."""
-    for choice in nodes_in(function, ast.IfExp):
-        if _is_in(choice.body, spot) or _is_in(choice.orelse, spot):
-            yield choice.test, _is_in(choice.body, spot)
-    for operation in nodes_in(function, ast.BoolOp):
-        reached = next((count for count, each in enumerate(operation.values) if _is_in(each, spot)), 0)
-        yield from ((each, isinstance(operation.op, ast.And)) for each in operation.values[:reached])
-
-
-def _is_in(node: ast.expr, spot: tuple[int, int]) -> bool:
-    return (node.lineno, node.col_offset) <= spot < (node.end_lineno or 0, node.end_col_offset or 0)
-
-
-def _asked_within(statement: ast.stmt, line: int) -> Iterator[tuple[ast.expr, bool]]:
-    if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
-        return
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(statement, name, [])
-        if any(holds(each, line) for each in block):
-            if isinstance(statement, (ast.If, ast.While)) and name != "finalbody":
-                yield statement.test, name == "body"
-            yield from asked_before(block, line)
-    for handler in getattr(statement, "handlers", ()):
-        yield from asked_before(handler.body, line)

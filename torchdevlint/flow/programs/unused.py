@@ -1,39 +1,61 @@
-"""Files that nobody imports or names, and that at most try what they define themselves, as nobody needs them."""
+"""Files that nobody imports or names, and that at most try what they define themselves, as nobody needs them.
+
+So are those that only such files import.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Container, Iterable, Mapping
 from pathlib import PurePath
 
+from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.mentions import names_of
 from torchdevlint.flow.scope.names import last_name
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, tries_torch_alone
-from torchdevlint.project.modules import is_main_guard
+from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _BINDING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 _MOST_BESIDE = 12
 _MOST_SAYING = 40
+MOST_TOGETHER = 6
+"""So many files may import each other and be needed by no other one."""
 _CLASSES_OF_A_VERSION = 2
 """So many classes of the same names make two files versions of one; fewer may have their names by chance."""
 
 
-def is_unused(tree: ast.Module, project: Project) -> bool:
-    """Whether nothing runs the file of a project, which nobody imports, or says its name, as others beside it are.
+def is_unused(tree: ast.Module, project: Project, importers: Iterable[ModuleFile] = ()) -> bool:
+    """Whether nothing runs the file of a project, or says its name, as others beside it are imported.
+
+    Nobody imports it but its `importers`, which are all that lead there, and nothing runs or imports one of them.
+    """
+    files = {project.path: tree, **{each.path: each.tree for each in importers}}
+    asked = [project, *(Project(each.path, project.library) for each in importers)]
+    is_so = all(_is_unused_beside(each, files) for each in asked)
+    for each in asked[1:]:
+        project.add(each)
+    return is_so
+
+
+def _is_unused_beside(project: Project, files: Mapping[str, ast.Module]) -> bool:
+    """Whether nothing else runs one of some files, or says its name, as others beside it are imported by others.
 
     Where none of these is imported, what would import them may not be there, unless another version of the file is.
     """
+    tree = files[project.path]
     if project.path.endswith(NOTEBOOK) or is_program(tree):
         return False
     own, others = project.path, project.saying(()) or ()
-    beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
-    if not any(map(project.importers, beside[:_MOST_BESIDE])) and not has_another_version(tree, project):
+    beside = [each for each in others if PurePath(each).parent == PurePath(own).parent and each not in files]
+    are_used = any(not files.keys() >= set(project.importers(each)) for each in beside[:_MOST_BESIDE])
+    if not are_used and not has_another_version(tree, project):
         return False
     guards = [each for each in tree.body if is_main_guard(each) and not tries_torch_alone(tree, each)]
-    return all(_is_trial_on_cpu(tree, each) for each in guards) and not _is_said(project)
+    return all(_is_trial_on_cpu(tree, each) for each in guards) and not _is_said(project, files)
 
 
 def is_class_tried(tree: ast.Module) -> bool:
@@ -73,20 +95,29 @@ def _is_trial_on_cpu(tree: ast.Module, guard: ast.stmt) -> bool:
     return not loads and not any(mentions_accelerators(ast.unparse(each)) for each in run)
 
 
-def _is_said(project: Project) -> bool:
-    """Whether the name of the file is said: beside code, or in code, by what does not surely mean another file."""
+def _is_said(project: Project, files: Container[str]) -> bool:
+    """Whether the name of the file is said: beside code, or in code but of some `files`, and not for another one."""
     stem = PurePath(project.path).stem
     said = project.saying((stem,))
-    if said is None or len(said) > _MOST_BESIDE or project.saying((stem,), beside_code=True) != ():
+    if said is None or len(said) > _MOST_SAYING or project.saying((stem,), beside_code=True) != ():
         return True
-    return any(_may_mean_it(project, path, stem) for path in said)
+    return any(_may_mean_it(project, path, stem) for path in said if path not in files)
 
 
 def _may_mean_it(project: Project, path: str, stem: str) -> bool:
-    """Whether a file says a name otherwise than in its comments, or to import another file of that name."""
+    """Whether a file says a name in a text that may lead to the file, or imports what may be the file.
+
+    Where nothing loads modules by texts, one leads there that is its path, or a part of one: what else is called so is
+    not the file.
+    """
     module = project.library.get(path)
     project.used(path, "", module)
-    if module is None or any(stem in names_of(each) for each in inside(module.tree)):
+    if module is None:
+        return True
+    texts = [each.value for each in nodes_in(module.tree, ast.Constant) if stem in names_of(each)]
+    are_loaded = any(project.saying((word,)) != () for word in LOADED_BY_NAME) if texts else False
+    in_path = re.compile(rf"\w[./\\]{re.escape(stem)}\b|\b{re.escape(stem)}\.py\b")
+    if any(are_loaded or in_path.search(str(each)) for each in texts):
         return True
     imported = [(each.name, 0) for node in nodes_in(module.tree, ast.Import) for each in node.names]
     for node in nodes_in(module.tree, ast.ImportFrom):
