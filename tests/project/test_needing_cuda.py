@@ -318,3 +318,46 @@ def test_a_move_beside_those_that_a_switch_decides(tmp_path: Path) -> None:
     main = main.replace("train(net, batches)", "train(net, batches, use_cuda)")
     main = main.replace("[torch.ones(2, 3)])", "[torch.ones(2, 3)], len(sys.argv) > 2)")
     assert "main.py:TDL012" in found(application(tmp_path, helper=ASKING, main=main))
+
+
+READING = """import torch
+
+def restore(net, path):
+    net.load_state_dict(torch.load(path)["net"])
+    print("from", path)
+
+def means(path, number):
+    return torch.load(path)[:number].detach().cuda()
+"""
+GOING_ON = """import torch
+from loading import means, restore
+from torch import nn
+
+resumed = None
+place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.Linear(3, 3).to(place)
+print(net(torch.ones(2, 3, device=place)))
+if resumed is not None:
+    restore(net, resumed)
+net.means = means("means.pt", 3)
+torch.save({"net": net.state_dict()}, "net.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ('means("means.pt", 3)', "torch.ones(3).cuda()", True),
+        ('net.means = means("means.pt", 3)', 'if resumed:\n    net.means = means("means.pt", 3)', True),
+        ("(path, number):", "(path, number, device=None):", True),
+        ("[:number].detach().cuda()", "[:number].to(torch.get_default_device())", True),
+        ("import torch\n\ndef restore", "import torch\n\nhere = torch.cuda.is_available()\n\ndef restore", True),
+    ],
+    ids=["in a helper", "in the program", "under a test", "told a device", "no CUDA", "the file asks"],
+)
+def test_a_helper_right_after_a_load_sends_to_cuda(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """The program chooses, but what it goes right on to does not. Where it names CUDA itself, that is a mistake."""
+    files = {"loading": READING.replace(old, new), "main": GOING_ON.replace(old, new)}
+    root = application(tmp_path, helper=ASKING, **files)
+    assert ("loading.py:TDL201" in found(root)) is is_found

@@ -31,6 +31,17 @@ net = backbone("./weights/wide50.pth").cuda()
 SAVE = "import torch\n\ndef save(model):\n    torch.save(model.state_dict(), 'runs/wide50.pth')\n"
 
 
+HOMES = """import pathlib
+from paths import FROM
+
+MINE = '/Users/anna/net.pt'
+HOME = pathlib.Path('/home/anna/runs')
+BELOW = HOME / 'kept'
+OTHER = pathlib.Path('runs') / '/home/anna'
+TWICE = '/home/anna/'
+if not pathlib.Path(TWICE).exists():
+    TWICE = 'runs/'
+"""
 NOT_GIVEN = "from backbone import backbone\n\nnet = backbone().cuda()\n"
 
 
@@ -153,12 +164,19 @@ def test_a_file_that_is_downloaded_and_held_against_its_hash(tmp_path: Path, che
         ("'C:/models/net.pt'", ["net.py"]),
         ("'/data/home/net.pt'", ["net.py"]),
         ("'/home/net.pt'", ["net.py"]),
-        ("MINE + name", ["net.py"]),
+        ("MINE + name", []),
+        ("f'{MINE}/{name}.pt'", []),
+        ("HOME / name", []),
+        ("str(pathlib.Path(BELOW, name))", []),
+        ("OTHER / name", ["net.py"]),
+        ("TWICE + name", ["net.py"]),
+        ("folder + '/home/anna/net.pt'", ["net.py"]),
+        ("FROM / name", ["net.py"]),
     ],
 )
 def test_a_whole_path_in_somebodys_home(tmp_path: Path, path: str, expected: list[str]) -> None:
     """Others cannot read it as it stands: it is advice."""
-    text = f"import torch\n\nMINE = '/Users/anna/net.pt'\n\ndef restore(net, name):\n    net.load(torch.load({path}))\n"
+    text = f"import torch\n{HOMES}\ndef restore(net, name, folder='/home/anna'):\n    net.load(torch.load({path}))\n"
     assert reported(application(tmp_path, net=text)) == expected
 
 

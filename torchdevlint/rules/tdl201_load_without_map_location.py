@@ -22,9 +22,9 @@ as were files with the name of published weights: it has the hash that `torch.hu
 is that of a model of a known size or of the data that weights are published for (`vgg16.pth`, `rgb_imagenet.pt`), or an
 address in a comment or text of the project ends in it, and nothing in the project writes such a file. So is a module in
 TorchScript that no code of the project exports. Files of tests are written where the tests run, and a path that is
-written down with somebody's home, or with a further drive of a Windows machine (`X:/`), is read by nobody else. All of
-these are *advice*: they are reported where TDL201 is selected (`extend-select = ["TDL201"]`), and not by default; the
-summary counts them.
+written down with somebody's home, or with a further drive of a Windows machine (`X:/`), be it by a name that it begins
+with, is read by nobody else. All of these are *advice*: they are reported where TDL201 is selected
+(`extend-select = ["TDL201"]`), and not by default; the summary counts them.
 
 So is a load in an application, which nothing installs, if each program that comes to it is at home with the file. A
 program is if it sends something to CUDA before the load, or surely right on from there unless it chooses a device

@@ -129,7 +129,7 @@ def _record_load(
 def _is_of_others(frame: Frame, node: ast.Call, name: str, path: Value) -> bool:
     """Whether what is loaded was published, or lies where nobody else can read it."""
     is_fetched = name.rpartition(".")[2] in FROM_ADDRESSES or is_exported_elsewhere(frame, name)
-    return is_fetched or is_of_one_home(node, path) or is_published(frame, node, path)
+    return is_fetched or is_of_one_home(frame.machine.tree, node, path) or is_published(frame, node, path)
 
 
 def _is_of_data(frame: Frame, node: ast.Call, path: Value) -> bool:

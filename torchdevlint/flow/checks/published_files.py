@@ -11,7 +11,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.file_names import file_name, scopes_of
+from torchdevlint.flow.checks.file_names import Scopes, file_name, scopes_of
+from torchdevlint.flow.checks.saved_names import bound_to
 from torchdevlint.flow.checks.telling_names import HOLE
 from torchdevlint.flow.checks.writers import is_written, name_of
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -42,6 +43,9 @@ _OF_TRAINING = (".ckpt", ".tar")
 """Suffixes of checkpoints that training writes, with the state of the optimizer, where it runs."""
 _EXPORTING = ("jit.script", "jit.trace", "jit.save", "to_torchscript")
 _EXPORTS = regex("|".join(map(re.escape, _EXPORTING)))
+_JOINING = frozenset("join Path PurePath str".split())
+"""What gives a path that begins with its first argument."""
+_MOST_NAMES = 4
 _MOST_CALLS = 3
 """How many functions a path is followed through that hand it on."""
 
@@ -56,21 +60,33 @@ def is_published(frame: Frame, load: ast.Call, path: Value) -> bool:
     return bool(names) and all(_is_published(frame, each) for each in names)
 
 
-def is_of_one_home(load: ast.Call, path: Value) -> bool:
+def is_of_one_home(tree: ast.Module, load: ast.Call, path: Value) -> bool:
     """Whether a path is written down, or begins, with somebody's home: nobody else can read it as it stands."""
-    text = path.value if isinstance(path, Const) else _beginning(load.args[0]) if load.args else None
+    if isinstance(path, Const):
+        text = path.value
+    else:
+        text = _beginning(scopes_of(tree, load), load.args[0], _MOST_NAMES) if load.args else None
     return isinstance(text, str) and _OF_SOMEBODY.match(text) is not None
 
 
-def _beginning(node: ast.expr) -> object:
-    """The literal that a path begins with: of ``"a" + b``, ``f"a{b}"``, ``os.path.join("a", b)``."""
+def _beginning(scopes: Scopes, node: ast.expr, names: int) -> object:
+    """The literal that a path begins with: of ``"a" + b``, ``f"a{b}"``, ``os.path.join("a", b)``, ``Path("a") / b``.
+
+    Names are followed that are bound to one value alone: ``ROOT / name``.
+    """
     if isinstance(node, ast.BinOp):
-        return _beginning(node.left)
+        return _beginning(scopes, node.left, names)
     if isinstance(node, ast.JoinedStr):
-        return _beginning(node.values[0]) if node.values else None
+        return _beginning(scopes, node.values[0], names) if node.values else None
+    if isinstance(node, ast.FormattedValue):
+        return _beginning(scopes, node.value, names)
     if isinstance(node, ast.Call):
-        joins = last_name(node.func) in ("join", "Path", "str") and bool(node.args)
-        return _beginning(node.args[0]) if joins else None
+        joins = last_name(node.func) in _JOINING and bool(node.args)
+        return _beginning(scopes, node.args[0], names) if joins else None
+    if isinstance(node, ast.Name) and names:
+        around, bound = bound_to(scopes, node.id)
+        value = bound[0].value if len(bound) == 1 and bound[0].place is None else None
+        return None if value is None else _beginning(around, value, names - 1)
     return node.value if isinstance(node, ast.Constant) else None
 
 

@@ -298,7 +298,7 @@ class Home:
         if is_written_by_this_run(own, self._project, place) or writes.is_so_within(own, place):
             return True
         return bool(programs) and all(
-            needing.of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)
+            any(ways.are_all_so(each, names, place) for ways in (needing.of(each), writes, needing.in_helpers))
             for each in programs
         )
 

@@ -2,7 +2,8 @@
 
 A program that chooses its device may name CUDA by mistake, all the more after the place. One that surely asks a GPU for
 something before (`torch.cuda.set_device(0)`, `torch.cuda.ipc_collect()`) ends there on every other machine. So does one
-that surely asks what the GPU is called, or can do, right on from there: it is not for the results alone.
+that surely asks what the GPU is called, or can do, right on from there: it is not for the results alone. And one that
+goes right on to a helper ends there, if that sends something to CUDA by name and is told no other place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from torchdevlint.flow.scope.cuda_literals import Scope, asks_gpu, describes_gpu
 from torchdevlint.flow.scope.names import public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import own_nodes_in
+from torchdevlint.source.nodes import nodes_in, own_nodes_in
 
 
 class NeedingCuda:
@@ -45,6 +46,13 @@ class NeedingCuda:
         return Ways(self._project, lambda scope, call: needs_cuda(scope, call) and not _asks_for_cuda(scope))
 
     @cached_property
+    def in_helpers(self) -> Ways:
+        """Where CUDA is needed before a place, or surely right on from there, in a function of a file that chooses no
+        device and is told none: no choice of the program gets there.
+        """
+        return Ways(self._project, lambda scope, call: needs_cuda(scope, call) and _is_told_nothing(scope), after=True)
+
+    @cached_property
     def asking(self) -> Ways:
         """Where a GPU is asked for something before a place, so that no other machine comes there."""
         return Ways(self._project, asks_gpu)
@@ -53,6 +61,17 @@ class NeedingCuda:
     def describing(self) -> Ways:
         """Where it is asked what the GPU is called, or can do, before a place or surely right on from there."""
         return Ways(self._project, describes_gpu, after=True)
+
+
+def _is_told_nothing(scope: Scope) -> bool:
+    """Whether a function, or the class of a method, says no word of a device, nor does its file choose one."""
+    told = scope.owner or scope.function
+    if told is None or gpu_choice([scope.file.source.text]).chooses:
+        return False
+    words = [each.id for each in nodes_in(told, ast.Name)]
+    words += [each.arg for each in nodes_in(told, ast.arg)]
+    words += [each.attr for each in nodes_in(told, ast.Attribute)]
+    return not any("device" in each.lower() for each in words)
 
 
 def _asks_for_cuda(scope: Scope) -> bool:
