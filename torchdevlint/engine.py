@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -43,6 +44,8 @@ REVEALED = "TDL903"
 """The rule that answers comments, whichever rules are selected."""
 ITS_OWN = frozenset({"TDL900", "TDL901", "TDL902", REVEALED})
 """Rules about suppressions and broken files, which inside flake8 are flake8's business, and about our own comments."""
+Worth = Callable[[], Entry] | None
+"""Gives what is worth keeping of an analysis: its digests take a hundredth of the time, and not every run keeps any."""
 TOO_DEEP = "too deeply nested to be analysed"
 
 
@@ -85,7 +88,7 @@ def each_checked(
         else:
             kept[file] = known
     missing = iter(work)
-    with closing(_stream(work, jobs or automatic_jobs([file for file, _ in work]))) as stream:
+    with closing(_stream(work, jobs or automatic_jobs([file for file, _ in work]), cache is not None)) as stream:
         for file in ordered:
             result = kept.get(file)
             if result is None:
@@ -112,23 +115,26 @@ def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | Non
         return None
 
 
-def _stream(files: Sequence[tuple[str, Settings]], jobs: int) -> Generator[tuple[FileResult, Entry | None], None, None]:
+def _stream(
+    files: Sequence[tuple[str, Settings]], jobs: int, keeping: bool
+) -> Generator[tuple[FileResult, Entry | None], None, None]:
+    check = partial(_check_file, keeping=keeping)
     if jobs == 1:
-        yield from map(_check_file, files)
+        yield from map(check, files)
         return
     from torchdevlint import pool
     from torchdevlint.flow import analyse  # noqa: F401 (forks have what was imported before them)
 
-    yield from pool.each(_check_file, _lost, files, jobs)
+    yield from pool.each(check, _lost, files, jobs)
 
 
 def check_file(filename: str, settings: Settings) -> FileResult:
     """Check one file of the file system."""
-    return _check_file((filename, settings))[0]
+    return _check_file((filename, settings), keeping=False)[0]
 
 
-def _check_file(of: tuple[str, Settings]) -> tuple[FileResult, Entry | None]:
-    """The result for a file, with what is worth keeping of its analysis."""
+def _check_file(of: tuple[str, Settings], keeping: bool) -> tuple[FileResult, Entry | None]:
+    """The result for a file, with what is worth keeping of its analysis, if anything is kept."""
     filename, settings = of
     try:
         data = content(filename)
@@ -136,7 +142,8 @@ def _check_file(of: tuple[str, Settings]) -> tuple[FileResult, Entry | None]:
         return _failed(filename, "the file has vanished"), None
     except OSError as error:
         return _failed(filename, f"cannot be read: {error.strerror or error}"), None
-    return _check(data, filename, settings, saved=True)
+    result, worth = _check(data, filename, settings, saved=True)
+    return result, worth() if keeping and worth is not None else None
 
 
 @in_one_piece
@@ -151,18 +158,18 @@ def check_bytes(data: bytes, filename: str, settings: Settings, recording: Recor
 
 def _check(
     data: bytes, filename: str, settings: Settings, saved: bool, recording: Recording | None = None
-) -> tuple[FileResult, Entry | None]:
+) -> tuple[FileResult, Worth]:
     try:
-        result, entry = _check_bytes(data, filename, settings, saved, recording)
+        result, worth = _check_bytes(data, filename, settings, saved, recording)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
         return _failed(filename, f"internal error: {describe(error)}"), None
     unusable = rules.unusable()
-    return (replace(result, problems=(*unusable, *result.problems)), None) if unusable else (result, entry)
+    return (replace(result, problems=(*unusable, *result.problems)), None) if unusable else (result, worth)
 
 
 def _check_bytes(
     data: bytes, filename: str, settings: Settings, saved: bool, recording: Recording | None
-) -> tuple[FileResult, Entry | None]:
+) -> tuple[FileResult, Worth]:
     path, digest = absolute(filename), digest_of(data)
     module = None if filename.endswith(NOTEBOOK) else HELD.library.held(path, digest)  # cells say where they are
     codes = rules.usable(select.selected_for(settings, filename))
@@ -191,7 +198,7 @@ def _check_document(
     codes: frozenset[str],
     saved: bool,
     recording: Recording | None,
-) -> tuple[FileResult, Entry | None]:
+) -> tuple[FileResult, Worth]:
     """The result for a file that is Python; `module` is what the library has of it, to which a `saved` one is added."""
     content, tree = document.content, document.tree
     part = "file" if content.notebook is None else "cell"
@@ -204,7 +211,7 @@ def _check_document(
     ]
     reports, problems = judged(errors, filename, codes)
     suppressions = suppress.of(content, ignore_noqa=settings.ignore_noqa)
-    entry = None
+    worth = None
     if tree is not None:
         if module is None:
             module = ModuleFile(absolute(filename), Source(content.text, tree), tree, digest_of(data))
@@ -219,11 +226,11 @@ def _check_document(
         found = _analysed(text, module, filename, settings, codes, suppressions, recording, revealed)
         if isinstance(found, Problem):
             return FileResult(filename, problems=(found,)), None
-        (more, further), entry = found
+        (more, further), worth = found
         reports, problems = reports + more, problems + further
     ran = codes if not errors else frozenset()
     result = of_reports(reports, content, filename, settings, codes, suppressions, problems, ran)
-    return result, None if result.problems or errors else entry
+    return result, None if result.problems or errors else worth
 
 
 def _analysed(
@@ -235,7 +242,7 @@ def _analysed(
     suppressions: Suppressions,
     recording: Recording | None = None,
     revealed: tuple[int, ...] = (),
-) -> tuple[Reports, Entry | None] | Problem:
+) -> tuple[Reports, Worth] | Problem:
     """What the rules `codes` say of a file that was parsed, and what is worth keeping of it if it is on disk.
 
     A file that cannot hold a finding, for what it says itself or for what it imports, is not analysed, unless that is
@@ -252,9 +259,13 @@ def _analysed(
     reports, problems = found
     if project is None or problems or revealed:
         return found, None
-    joined = suppressions.joined_at(report.span.row for _, report in reports) if reports else ()
-    pragmas = (passes or bool(rule_packages.installed())) and suppressions.may_be_unused
-    return found, Entry(Kept(module.bytes_digest, pragmas, tuple(reports), joined), codes, project.uses())
+
+    def worth() -> Entry:
+        joined = suppressions.joined_at(report.span.row for _, report in reports) if reports else ()
+        pragmas = (passes or bool(rule_packages.installed())) and suppressions.may_be_unused
+        return Entry(Kept(module.bytes_digest, pragmas, tuple(reports), joined), codes, project.uses())
+
+    return found, worth
 
 
 @in_one_piece
@@ -286,9 +297,9 @@ def check_tree(
     found = _analysed(data, shared, filename, settings, codes, suppressions)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,))
-    (reports, problems), entry = found
-    if cache is not None and entry is not None:
-        cache.put(module.path, entry, settings)
+    (reports, problems), worth = found
+    if cache is not None and worth is not None:
+        cache.put(module.path, worth(), settings)
         cache.save()
     return of_reports(reports, Content(text), filename, settings, codes, suppressions, problems)
 

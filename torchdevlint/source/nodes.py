@@ -217,13 +217,13 @@ _SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
 
 
 def _shared(scope: ast.AST) -> tuple[list[list[Any]], _Ranges]:
-    """The levels below a definition that the walk over its module found, and where in them its body is."""
+    """The levels below a module or definition that the walk over the module found, and where in them its body is."""
     shared: tuple[list[list[Any]], _Ranges] = scope.__dict__.get(_SHARED, ([], []))
     return shared
 
 
 def _levels(scope: ast.AST) -> list[list[Any]]:
-    """All nodes below `scope` by levels. A walk over a module leaves what is below each definition with it."""
+    """All nodes below `scope` by levels. A walk over a module leaves them with it and each definition."""
     levels: list[list[Any]] = []
     starts: list[list[int]] = []
     level = below([scope])
@@ -232,6 +232,7 @@ def _levels(scope: ast.AST) -> list[list[Any]]:
         level, begin = _below_each(level)
         starts.append(begin)
     if isinstance(scope, ast.Module):
+        scope.__dict__[_SHARED] = levels, [(0, len(each)) for each in levels]
         for depth, level in enumerate(levels):
             if not _SCOPES.isdisjoint(map(type, level)):
                 for place, node in enumerate(level):

@@ -7,6 +7,7 @@ import codecs
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Protocol
 
 from torchdevlint.model import Span
@@ -120,7 +121,7 @@ class Source:
         Only ``\\r\\n``, ``\\r`` and ``\\n`` end a row, as in Python's own reader; `str.splitlines` knows more. A text
         that ends in a newline has an empty last row.
         """
-        return tuple(_NEWLINE.split(self.text))
+        return tuple(self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
 
     def span(self, node: ast.AST) -> Span:
         """Where a node stands. A node inside an f-string stands where the outermost f-string does.
@@ -163,7 +164,9 @@ class Source:
 
     @cached_property
     def _starts(self) -> tuple[int, ...]:
-        return (0, *(newline.end() for newline in _NEWLINE.finditer(self.text)))
+        if "\r" in self.text:
+            return (0, *(newline.end() for newline in _NEWLINE.finditer(self.text)))
+        return tuple(accumulate([len(line) + 1 for line in self.lines[:-1]], initial=0))
 
     @cached_property
     def _inside_f_string(self) -> dict[int, ast.AST]:

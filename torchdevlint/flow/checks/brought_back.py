@@ -72,7 +72,7 @@ def _is_all_of_cpu(own: ModuleFile, project: Project, load: ast.Call) -> bool:
     if paths is None or beside is None or len(paths) > _MOST_FILES or any(each.endswith(NOTEBOOK) for each in beside):
         return False
     texts = [own.source.text, *(each.text for path in paths if (each := project.text_of(path)) is not None)]
-    if any(_SAVES.search(each) and "cpu" not in each for each in texts):
+    if any("cpu" not in each and _SAVES.search(each) for each in texts):
         return False
     if SAVES_BY_ITSELF.search(own.source.text) or any(project.saying((each, "import")) != () for each in _SAVING):
         return False

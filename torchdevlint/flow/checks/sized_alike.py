@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from torchdevlint.flow.checks.given_devices import Given
 from torchdevlint.flow.checks.kernel_buffers import is_as_large
@@ -76,7 +77,12 @@ def _look(frame: Frame, state: State, node: ast.Call, operands: Iterable[tuple[a
 
 def is_for_the_cpu(node: ast.Call) -> bool:
     """Whether what is called copies what it gets to the CPU, only looks at it or keeps it, as far as its name says."""
-    return _FOR_THE_CPU.search(last_name(node.func)) is not None
+    return _is_called_for_the_cpu(last_name(node.func))
+
+
+@lru_cache(maxsize=8192)
+def _is_called_for_the_cpu(name: str) -> bool:
+    return _FOR_THE_CPU.search(name) is not None
 
 
 def _is_foreign(node: ast.Call) -> bool:
@@ -85,7 +91,7 @@ def _is_foreign(node: ast.Call) -> bool:
     if name is None:
         return isinstance(node.func, ast.Subscript)
     root, _, last = name.rpartition(".")
-    return root != "self" and not name.startswith("super") and _FOR_THE_CPU.search(last) is None
+    return root != "self" and not name.startswith("super") and not _is_called_for_the_cpu(last)
 
 
 def _came_in(function: FunctionNode, at: ast.expr, value: Tensor) -> str | None:

@@ -32,6 +32,8 @@ def encoding_of(frame: Frame, node: ast.Call) -> Tensor | None:
     """
     if last_name(node.func) == "tokenize" and public_path(node.func) in _OF_CLIP:
         return None if moves_batches(frame) else Tensor(LOADER, 2, (), (Step(FROM_TOKENIZER, node),))
+    if not node.keywords:
+        return None
     asked = [each.value for each in node.keywords if each.arg == "return_tensors"]
     if not asked or any(each.arg == "device" for each in node.keywords):
         return None

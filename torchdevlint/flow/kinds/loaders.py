@@ -332,7 +332,7 @@ def forget_if_in_place(frame: Frame, statement: ast.expr, state: State) -> None:
 
 def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
     """``send_to(batch, device)`` as a statement, of a function of another file: it may move the batch in place."""
-    if not any(_says_device(each) for each in (call.func, *call.args, *(keyword.value for keyword in call.keywords))):
+    if not any(map(_says_device, (call.func, *call.args, *[keyword.value for keyword in call.keywords]))):
         return
     if isinstance(frame.evaluate(call.func, state), (Func, Obj, Library)):
         return
@@ -344,4 +344,5 @@ def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
 
 
 def _says_device(node: ast.expr) -> bool:
-    return mentions_device((dotted_path(node) or "").rpartition(".")[2])
+    path = dotted_path(node)
+    return path is not None and mentions_device(path.rpartition(".")[2])

@@ -55,8 +55,8 @@ def dict_comprehension(frame: Frame, node: ast.DictComp, state: State) -> Value:
 def _leave(node: ast.expr, inner: State, state: State) -> None:
     """The names of a comprehension are its own, except those that a walrus binds; what it calls may fill containers."""
     state.touched = inner.touched
-    for each in inside(node):
-        if isinstance(each, ast.NamedExpr) and each.target.id in inner.env:
+    for each in nodes_in(node, ast.NamedExpr):
+        if each.target.id in inner.env:
             state.env[each.target.id] = inner.env[each.target.id]
     if not nodes_in(node, ast.Call):
         return

@@ -62,7 +62,7 @@ def run_function(
     if not is_worth_running(function):
         _observe_only(frame, node, function, arguments, keywords)
         return UNKNOWN
-    nesting = max((nesting_of(value) for value in arguments), default=0)
+    nesting = max(map(nesting_of, arguments), default=0)
     if function.node in machine.active and not _goes_inside(frame, function, nesting):
         return UNKNOWN
     if frame.names:

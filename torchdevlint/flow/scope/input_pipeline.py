@@ -32,7 +32,7 @@ _Place = tuple[str, str]
 
 def concerns(words: frozenset[str]) -> bool:
     """Whether a file with these words can have functions of the input pipeline."""
-    return any(_WORDS.search(word) for word in words)
+    return _WORDS.search("\n".join(words)) is not None
 
 
 def functions_in(tree: ast.Module) -> frozenset[ast.AST]:

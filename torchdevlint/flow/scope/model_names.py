@@ -6,6 +6,7 @@ Such a name decides only together with what the call is given.
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from torchdevlint.flow.scope.names import dotted_path, last_name, names_of_item
 from torchdevlint.patterns import regex
@@ -26,7 +27,11 @@ TAKEN_BY_NAME = frozenset(
 
 def is_named_like_a_model(callee: ast.expr) -> bool:
     """Whether what is called has a model's name, or is kept under one: ``self.target_net``, ``models["encoder"]``."""
-    name = last_name(callee) or next(names_of_item(callee))
+    return _is_name_of_a_model(last_name(callee) or next(names_of_item(callee)))
+
+
+@lru_cache(maxsize=8192)
+def _is_name_of_a_model(name: str) -> bool:
     return _MODEL.search(name.lower()) is not None
 
 

@@ -89,6 +89,7 @@ def mentions_device(name: str) -> bool:
     return bool(_DEVICE_WORDS.search(name))
 
 
+@lru_cache(maxsize=8192)
 def mentions_cuda(text: str) -> bool:
     """Whether a name or an expression speaks of CUDA or a GPU: ``use_cuda``, ``args.gpu``."""
     return bool(_CUDA_WORDS.search(text))

@@ -21,10 +21,10 @@ def functions_when_traced(tree: ast.Module) -> frozenset[ast.AST]:
     if not any(last_name(call.func) in OTHER_RUNTIMES for call in nodes_in(tree, ast.Call)):
         return frozenset()
     defined = [each for each in nodes_in(tree, ast.FunctionDef) if each.name.startswith("_") and each.name[-2:] != "__"]
-    traced = {id(each) for part in _traced_parts(tree) for each in inside(part)}
     places = _said(tree, {each.name for each in defined})
     said = {each.name: [place for place in places[each.name] if not is_below(place, each)] for each in defined}
     found = {each for each in defined if said[each.name]}
+    traced = {id(each) for part in _traced_parts(tree) for each in inside(part)} if found else set()
     while True:
         reached = traced | {id(place) for each in found for place in inside(each)}
         kept = {each for each in found if all(id(place) in reached for place in said[each.name])}

@@ -308,9 +308,7 @@ def _does_nothing(function: ast.AST) -> bool:
 
 def holds(tree: ast.Module, node: ast.AST) -> bool:
     """Whether the very node is one of the tree."""
-    return id(node) in _ids_in(tree)
+    return node is tree or id(node) in _ids_in(tree)
 
 
-@once_a_node
-def _ids_in(tree: ast.Module) -> frozenset[int]:
-    return ids_below(tree) | {id(tree)}
+_ids_in = once_a_node(ids_below)

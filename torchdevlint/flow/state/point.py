@@ -47,7 +47,7 @@ class State:
         self.cuda_of = cuda_of
         self.alive = alive
         self.tried = tried
-        self.deepest = max(map(depth_of, self.paths), default=0) if deepest is None else deepest
+        self.deepest = deepest if deepest is not None else max(map(depth_of, paths)) if paths else 0
 
     def bind(self, path: str, value: Value) -> None:
         """Let a name or path hold a value, where it is held now."""
