@@ -107,9 +107,9 @@ def test_what_has_not_changed_is_not_analysed(tmp_path: Path, monkeypatch: pytes
     analysed: list[str] = []
     check = engine._check_file
 
-    def seen(of: tuple[str, Settings]) -> object:
+    def seen(of: tuple[str, Settings], keeping: bool) -> object:
         analysed.append(Path(of[0]).name)
-        return check(of)
+        return check(of, keeping)
 
     monkeypatch.setattr(engine, "_check_file", seen)
     assert lint(root, folder) == first
