@@ -83,17 +83,30 @@ def _alternatives(value: ast.BoolOp | ast.IfExp) -> list[ast.expr]:
 
 
 def asked_for_methods(scope: ast.AST) -> set[ast.AST]:
-    """The receivers of calls, but for those that move, be it later in the same chain: ``net.float().to(device)``."""
+    """The receivers of calls, but for those that move, be it later in the same chain: ``net.float().to(device)``.
+
+    What ``net.act(x).cpu().numpy()`` moves is a tensor, by what the chain asks of it.
+    """
     moves = torch_api.PLACING_METHODS | torch_api.MODULE_MODES
-    chains = {call for each in nodes_in(scope, ast.Attribute) if each.attr in moves for call in _calls_before(each)}
+    attributes = nodes_in(scope, ast.Attribute)
+    tensors = {each.value.func for each in attributes if each.attr in _OF_TENSORS and isinstance(each.value, ast.Call)}
+    chains = {call for each in attributes if each.attr in moves and each not in tensors for call in _calls_before(each)}
     methods = (call.func for call in nodes_in(scope, ast.Call) if call not in chains)
     return {each.value for each in methods if isinstance(each, ast.Attribute) and each.attr not in moves}
 
 
-def _calls_before(node: ast.Attribute) -> Iterator[ast.Call]:
+_OF_TENSORS = torch_api.TENSOR_ONLY_METHODS | {"numpy", "item", "tolist"}
+
+
+def _calls_before(node: ast.Attribute) -> list[ast.Call]:
+    """The calls of a chain before a method, if they may give the model that it begins with."""
+    calls = []
     while isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call):
-        yield node.value
+        calls.append(node.value)
         node = node.value.func  # type: ignore[assignment]
+        if isinstance(node, ast.Attribute) and node.attr in _OF_TENSORS:
+            return []
+    return calls
 
 
 def kept_names(scope: Scope, left_alone: set[ast.AST]) -> frozenset[str]:

@@ -55,12 +55,17 @@ def _is_unmoved(frame: Frame, given: Value) -> bool:
     return is_module(given) and has_parameters(frame, given)
 
 
-def meets_own(frame: Frame, module: Obj, hops: int = _MAX_HELD) -> bool:
-    """Whether its forward surely combines an input with a buffer or parameter of its own that has dimensions."""
-    info, found = module.info, module.info.all_methods.get("forward")
+def meets_own(
+    frame: Frame, module: Obj, hops: int = _MAX_HELD, method: str = "forward", names: frozenset[str] | None = None
+) -> bool:
+    """Whether a method surely combines an input with a buffer or parameter of its own that has dimensions.
+
+    `names` are the inputs that count; else all do.
+    """
+    info, found = module.info, module.info.all_methods.get(method)
     if not info.resolved or found is None or _places(info):
         return False
-    given = frozenset(positional_names(found[1])[1:])
+    given = frozenset(positional_names(found[1])[1:]) if names is None else names
     combined, asked = _met(info, found[1].body, given)
     return any(_is_own(frame, module, each) for each in combined) or (
         hops > 0 and any(_holds_own(frame, module, each, hops) for each in asked)
@@ -133,9 +138,18 @@ def _operations(statement: ast.stmt, given: frozenset[str]) -> Iterator[tuple[as
     """What is called, or None for an operator, and the attributes of `self` that go with a parameter there."""
     for function, operands in _calls_and_operators(statement):
         if any(isinstance(each, ast.Name) and each.id in given for each in operands):
-            paths = (dotted_path(each) or "" for each in operands)
+            paths = (dotted_path(each) or "" for operand in operands for each in _calculated_with(operand))
             own = {path.removeprefix("self.") for path in paths if path.startswith("self.") and path.count(".") == 1}
             yield function, own
+
+
+def _calculated_with(operand: ast.expr) -> Iterator[ast.expr]:
+    """``self.table`` and ``self.scale`` for ``self.table * self.scale``, and what is no calculation for itself."""
+    if isinstance(operand, ast.BinOp):
+        yield from _calculated_with(operand.left)
+        yield from _calculated_with(operand.right)
+    else:
+        yield operand
 
 
 def _places(info: ClassInfo) -> bool:

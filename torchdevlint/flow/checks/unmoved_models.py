@@ -122,24 +122,27 @@ def _as_taken(node: ast.expr, value: Value) -> Value:
 
 
 def _note_method(event: MethodCalled) -> None:
-    """``old.act(x)``, a method that gives `x` to the layers of a model that was not moved, where `x` was."""
+    """``old.act(x)``, a method that brings `x` to layers or buffers of a model that was not moved, where `x` was."""
     frame, state, node, module = event.frame, event.state, event.node, event.receiver
     machine = frame.machine
     if type(module) is not Obj or module.device != DEFAULT or frame.context == "forward" or moves_batches(frame):
         return
     if not isinstance(node.func, ast.Attribute) or machine.default_changed or state.guarded or state.default_device:
         return
-    found, path = module.info.all_methods.get(node.func.attr), dotted_path(node.func.value) or ""
-    if found is None or not path or not (has_parameters(frame, module) or _is_optimized(frame, path)):
+    name, path = node.func.attr, dotted_path(node.func.value) or ""
+    found = module.info.all_methods.get(name)
+    if found is None or not path or not stays(frame, path, of_known_class=True):
         return
-    if not stays(frame, path, of_known_class=True):
-        return
-    fed = _fed_to_layers(found[1])
+    fed = _fed_to_layers(found[1]) if has_parameters(frame, module) or _is_optimized(frame, path) else frozenset()
     given = zip(positional_names(found[1])[1:], event.arguments.positional, strict=False)
-    by_name = [*given, *event.arguments.keywords.items()]
-    moved = [each for name, pair in by_name if name in fed for each in tensor_operands(*pair) if was_moved(each[1])]
-    if moved and not follows_parameters(frame, moved[0][1]):
-        meet(frame, state, node, node.func.value, where_made(module), moved[0])
+    pairs = [
+        (each, one) for each, pair in (*given, *event.arguments.keywords.items()) for one in tensor_operands(*pair)
+    ]
+    moved = [(each, one) for each, one in pairs if was_moved(one[1]) and not follows_parameters(frame, one[1])]
+    for each, one in moved:
+        if each in fed or meets_own(frame, module, method=name, names=frozenset({each})):
+            meet(frame, state, node, node.func.value, where_made(module), one)
+            return
 
 
 def _is_optimized(frame: Frame, path: str) -> bool:
