@@ -592,3 +592,91 @@ if __name__ == "__main__":
 def test_a_function_within_the_one_that_reads_saves(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
     code = FOLDED.replace(old, new) if old else FOLDED
     assert ("main.py:TDL201" in found(application(tmp_path, helper=ASKING, main=code))) is is_found
+
+
+HANDED_ON = {
+    "fitting": """import torch
+
+def fit(net, x, path):
+    for epoch in range(9):
+        net(x).sum().backward()
+    torch.save({"net": net.state_dict()}, path)
+""",
+    "attacking": """import torch
+
+def attack(net, x, path):
+    net.load_state_dict(torch.load(path)["net"])
+    return net(x.to("cuda" if torch.cuda.is_available() else "cpu"))
+""",
+    "main": """import attacking
+import fitting
+import torch
+from helper import place
+from torch import nn
+
+def main(x, path):
+    net = nn.Linear(3, 3).to(place())
+    fitting.fit(net, x, path)
+    print(attacking.attack(net, x, path))
+
+main(torch.ones(3, device=place()), "runs/digits.tar")
+main(torch.ones(3, device=place()), "runs/letters.tar")
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("    fitting.fit(net, x, path)\n", "", True),
+        ("fitting.fit(net, x, path)", 'fitting.fit(net, x, "runs/others.tar")', True),
+        ("fitting.fit(net, x, path)", "if x.sum() > 0:\n        fitting.fit(net, x, path)", True),
+        ('"runs/letters.tar"', "input()", True),
+    ],
+    ids=["as it came", "nobody saves", "another file", "in one case", "from outside"],
+)
+def test_a_path_that_goes_through_two_functions(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    files = {name: text.replace(old, new) for name, text in HANDED_ON.items()}
+    assert ("attacking.py:TDL201" in found(application(tmp_path, helper=ASKING, **files))) is is_found
+
+
+FALLING_BACK = """import os
+import torch
+from helper import place
+from torch import nn
+
+def fit(net, name, folder):
+    best, best_epoch = 9.0, 0
+    for epoch in range(9):
+        loss = net(torch.ones(3, device=place())).sum().item()
+        if loss < best:
+            best, best_epoch = loss, epoch + 1
+            torch.save(net.state_dict(), os.path.join(folder, f"best_{name}_epoch_{epoch + 1}.pth"))
+    path = os.path.join(folder, f"best_{name}_epoch_{best_epoch}.pth")
+    if not os.path.exists(path):
+        path = os.path.join(folder, f"kept_{best_epoch}.pth")
+    if os.path.exists(path):
+        net.load_state_dict(torch.load(path))
+    return net
+
+print(fit(nn.Linear(3, 3).to(place()), "small", "runs"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("    if not os.path.exists(path):\n", "    if not os.path.isfile(path) :\n", False),
+        ("if not os.path.exists(path):", "if os.path.exists(folder):", True),
+        ("if not os.path.exists(path):", "if not os.path.exists(folder):", True),
+        ("if not os.path.exists(path):", "if name:", True),
+        ('f"best_{name}_epoch_{best_epoch}.pth"', 'f"{name}_first_{best_epoch}.pth"', True),
+    ],
+    ids=["not there", "no file", "where it is", "another path", "in one case", "another name"],
+)
+def test_an_older_name_where_the_file_is_not_there(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """What the run has saved is there, so that it reads nothing else."""
+    root = application(tmp_path, helper=ASKING, main=FALLING_BACK.replace(old, new) if old else FALLING_BACK)
+    assert ("main.py:TDL201" in found(root)) is is_found

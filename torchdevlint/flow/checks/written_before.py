@@ -10,11 +10,14 @@ from torchdevlint.flow.checks.telling_names import may_be_equal
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import call_sites, sites_in
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.names import argument_names, dotted_path, public_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import is_below, nodes_in
 
 _MOST_CALLS = 8
+_MOST_HOPS = 2
+"""How many functions that hand a path on are asked for it."""
+_ASKING = frozenset({"exists", "isfile", "is_file"})
 _WRITES = frozenset("torch.save shutil.copy shutil.copy2 shutil.copyfile shutil.move os.rename os.replace".split())
 
 
@@ -61,15 +64,40 @@ def _path(call: ast.Call, place: int) -> ast.expr | None:
 def _names(home: str, tree: ast.Module, project: Project, call: ast.Call, path: ast.expr, own: ast.Module) -> list[str]:
     """The names that a path may end in; nothing where one of them is not known. `own` is the file of the project."""
     scopes = scopes_of(tree, call)
-    path = bound_before(scopes[0], path) or path
+    path = bound_before(scopes[0], path) or _bound_but_for_fallbacks(scopes[0], path) or path
     names = file_names(Place(scopes, home, project), path, ends=True, whole=True)
     if names == (None,) and isinstance(path, ast.Name):
         names = _given(tree, project, call, path.id, own)
     return [] if None in names else [each for each in names if each is not None]
 
 
-def _given(tree: ast.Module, project: Project, call: ast.Call, name: str, own: ast.Module) -> tuple[str | None, ...]:
-    """The names that all calls of the function around give its parameter, or leave it at."""
+def _bound_but_for_fallbacks(scope: ast.AST, path: ast.expr) -> ast.expr | None:
+    """The value of a name that is bound anew only if there is no such file: who has written it reads that one.
+
+    ``if not os.path.exists(path): path = old_name``
+    """
+    name = dotted_path(path)
+    values = values_by_path(scope).get(name, []) if name is not None else []
+    if len(values) < 2:
+        return None
+    asking = [each for each in nodes_in(scope, ast.If) if name in _missing(each.test)]
+    kept = [each for each in values if not any(is_below(each, below) for test in asking for below in test.body)]
+    return kept[0] if len(kept) == 1 else None
+
+
+def _missing(test: ast.expr) -> list[str | None]:
+    """The paths at which there is no file, as a test says: ``not os.path.isfile(path)``, ``not path.exists()``."""
+    asked = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
+    if not isinstance(asked, ast.Call) or last_name(asked.func) not in _ASKING:
+        return []
+    of = asked.args[:1] or ([asked.func.value] if isinstance(asked.func, ast.Attribute) else [])
+    return [dotted_path(each) for each in of]
+
+
+def _given(
+    tree: ast.Module, project: Project, call: ast.Call, name: str, own: ast.Module, hops: int = _MOST_HOPS
+) -> tuple[str | None, ...]:
+    """The names that all calls of the function around give its parameter, or leave it at, or were given themselves."""
     function = scopes_of(tree, call)[0]
     if not isinstance(function, ast.FunctionDef) or name not in argument_names(function) or name in values_in(function):
         return (None,)
@@ -78,11 +106,14 @@ def _given(tree: ast.Module, project: Project, call: ast.Call, name: str, own: a
     if not sites or len(sites) > _MOST_CALLS:
         return (None,)
     given = [(site, site.argument(function, name)) for site in sites]
-    found = (
-        (None,) if path is None else file_names(Place(scopes_of(site.tree, site.call)), path, ends=True, whole=True)
-        for site, path in given
-    )
-    return tuple(dict.fromkeys(each for names in found for each in names))
+    found: list[str | None] = []
+    for site, path in given:
+        at = Place(scopes_of(site.tree, site.call))
+        names = (None,) if path is None else file_names(at, path, ends=True, whole=True)
+        if names == (None,) and hops and isinstance(path, ast.Name):
+            names = _given(site.tree, project, site.call, path.id, own, hops - 1)
+        found += names
+    return tuple(dict.fromkeys(found))
 
 
 def _made_by(tree: ast.Module, call: ast.Call, path: ast.expr) -> str:
