@@ -157,3 +157,47 @@ def test_what_was_begun_in_a_library(tmp_path: Path) -> None:
     (root / "README.md").write_text("# Poles\n")
     (root / "pyproject.toml").write_text('[project]\nname = "pole"\nclassifiers = []\n')
     assert "pole.py:TDL901" in found(root)
+
+
+BROKEN = '''"""Layers without their context.
+
+They are of an earlier draft.
+"""
+import torch
+from torch import nn
+
+SIZES = [3, 4]
+
+
+class Plain(nn.Module):
+    def forward(self, x):
+        return x * torch.ones(3))
+'''
+
+
+@pytest.mark.parametrize(
+    ("plain", "files", "is_found"),
+    [
+        pytest.param(BROKEN, {}, False, id="nothing says its name"),
+        pytest.param(
+            BROKEN, {"main": "from layers.whole import Net\n# from layers.plain import Plain\n"}, True, id="name"
+        ),
+        pytest.param(
+            BROKEN, {"README.md": "# Nets\n\nThe class Plain of `plain.py` comes first.\n"}, True, id="read of"
+        ),
+        pytest.param(BROKEN, {"main": "print('layers')\n"}, True, id="none is imported"),
+        pytest.param(f"{BROKEN}\nprint(Plain())\n", {}, True, id="a program"),
+        pytest.param(f"{BROKEN}\nnet = Plain()\n", {}, True, id="builds something"),
+        pytest.param(f"{BROKEN}\nss\n", {}, True, id="a stray word"),
+        pytest.param("import torch\n\nSIZES = [3, 4\n", {}, True, id="defines nothing"),
+    ],
+)
+def test_a_broken_module_beside_others(tmp_path: Path, plain: str, files: dict[str, str], is_found: bool) -> None:
+    """What only defines something is there to be imported, as what is beside it."""
+    root = application(tmp_path, **{"main": "from layers.whole import Net\n", "README.md": "# Nets\n", **files})
+    (root / "layers").mkdir()
+    (root / "layers" / "whole.py").write_text("import torch\n\nclass Net(torch.nn.Module):\n    pass\n")
+    (root / "layers" / "plain.py").write_text(plain)
+    tree.forget()
+    assert ("plain.py:TDL901" in found(root)) is is_found
+    assert "plain.py:TDL901" in found(root, "TDL901")

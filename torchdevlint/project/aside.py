@@ -29,6 +29,13 @@ _WITHOUT_BODY = regex(
 )
 """A definition in one line, with nothing below it that is further in."""
 _WITHOUT_NAME = regex(rb"(?m)^[ \t]*(?:def|class)[ \t]*$")
+_TEXT = regex(rb"(?s)(\"{3}|'{3}).*?\1")
+_DEFINES = regex(rb"(?m)^(?:async[ \t]+def|def|class)\b")
+_RUNS = regex(
+    rb"(?m)^(?!(?:import|from|async[ \t]+def|def|class)\b|[@#)\]}\r\n]|[ \t]|\Z"
+    rb"|\w+[ \t]*(?::[^=\n]*)?=(?:[^=(\n]*$|[ \t]*logging\.getLogger\())|__main__"
+)
+"""A line that is not further in, and neither imports nor defines anything, or is a main guard."""
 _DECLARING = (
     ast.Import,
     ast.ImportFrom,
@@ -50,7 +57,8 @@ def is_aside(filename: str, data: bytes) -> bool:
     """Whether a file that cannot be parsed hurts no use of torch: nothing of its project imports it.
 
     So it is with what was put aside, whatever it holds, and with the cells of a notebook that were saved as a module:
-    who runs them pastes them into one. So it is with what was begun and left in an application.
+    who runs them pastes them into one. So it is in an application with what was begun and left, and with definitions
+    beside modules that are imported, if nothing says the name of their file.
     """
     path = os.path.abspath(filename)
     if os.path.basename(path) in _LEFT_BY_TOOLS:
@@ -59,7 +67,9 @@ def is_aside(filename: str, data: bytes) -> bool:
         return True
     if path.endswith(".py") and os.path.isfile(path) and _is_of_cells(data) and importers(path) == ():
         return True
-    if not path.endswith(".py") or not os.path.isfile(path) or (b"torch" in data and not _is_begun(data)):
+    if not path.endswith(".py") or not os.path.isfile(path):
+        return False
+    if b"torch" in data and not (_is_begun(data) or _is_left_among_others(path, data)):
         return False
     if len(saying(path, ()) or ()) < _FEWEST_OTHERS or importers(path) != ():
         return False
@@ -93,6 +103,17 @@ def _is_begun(data: bytes) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return all(isinstance(each, _DECLARING) or _is_text(each) for each in tree.body)
+
+
+def _is_left_among_others(path: str, data: bytes) -> bool:
+    """Whether a file only defines something, and nobody says its name, while others beside it are imported."""
+    text = _TEXT.sub(b"", data)
+    if _RUNS.search(text) or not _DEFINES.search(text):
+        return False
+    name, folder = os.path.splitext(os.path.basename(path))[0], os.path.dirname(path)
+    if name == "__init__" or saying(path, (name,)) != () or saying(path, (name,), beside_code=True) != ():
+        return False
+    return any(importers(each) for each in saying(path, ()) or () if os.path.dirname(each) == folder)
 
 
 def _is_text(statement: ast.stmt) -> bool:

@@ -28,10 +28,11 @@ A file for Python 2, by a first error such as that of a `print` statement, or if
 reported where TDL901 is selected (`extend-select = ["TDL901"]`), since nobody runs it with a Python of today. So is one
 whose only error is the name `async`, as in `x.cuda(async=True)`, if the project asks for a torch that no Python since
 3.7 has had, such as 0.3.1. So is a file without a word of torch that nothing imports, in a project of several files
-with a README: no check for devices is missed. So is one with `!pip install` that would be read in a notebook, and that
-nothing imports: its cells are pasted into one. So is a module that holds other bytes than UTF-8 in its comments alone:
-Python reads it where it is imported, and refuses it as a program; nothing in it is checked. What macOS puts beside a
-file (`._name.py`) is no Python and left alone.
+with a README: no check for devices is missed. There, unless it is installed, a file that only imports and defines is
+advice as well, if nothing says its name and others in its folder are imported. So is one with `!pip install` that would
+be read in a notebook, and that nothing imports: its cells are pasted into one. So is a module that holds other bytes
+than UTF-8 in its comments alone: Python reads it where it is imported, and refuses it as a program; nothing in it is
+checked. What macOS puts beside a file (`._name.py`) is no Python and left alone.
 
 ## What it cannot see
 It reports the first error of a file only, and of each cell of a notebook. Broken cells of a notebook that has nothing
