@@ -219,6 +219,9 @@ CHECKS = {
     "own_movers": {
         "EVENTS": "FileStarted",
     },
+    "parameters_beside": {
+        "EVENTS": "AttributeAssigned",
+    },
     "parts_in_call": {
         "EVENTS": "LayerCalled ModuleCalled",
     },

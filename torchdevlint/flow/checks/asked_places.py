@@ -1,9 +1,9 @@
 """Models whose place a function asks for, without bringing there what it gives to them.
 
 ``device = next(model.parameters()).device`` says that the model may be anywhere, so what factories of the same
-function make on the CPU is not where it is (TDL004, TDL014). Nor is it where a function takes the device of an argument
-for the rest that it makes, ``device = x.device``. Where nothing reads the answer, an argument that is handed on to the
-model, or to a method of it, stays where it was (TDL310).
+function make on the CPU is not where it is (TDL004, TDL014), nor what a loader gives (TDL005). Nor is it where a
+function takes the device of an argument for the rest that it makes, ``device = x.device``. Where nothing reads the
+answer, an argument that is handed on to the model, or to a method of it, stays where it was (TDL310).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ast
 from torchdevlint.flow.checks.made_here import is_made_here
 from torchdevlint.flow.events import FunctionCalled, LayerCalled, MethodCalled, Mixed
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.kinds.loaders import is_input
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import scatters
 from torchdevlint.flow.run.modules import may_move
@@ -53,7 +54,7 @@ def _note_layer(event: LayerCalled) -> None:
     for at, value in event.operands[:1]:
         if is_bookkeeping(dotted_path(at)) or not isinstance(value, Tensor) or may_move(frame, node, at):
             continue
-        if is_made_here(frame, value):
+        if is_made_here(frame, value) or is_input(frame, at, value):
             step = Step(f"asks where `{path}` is", asked)
             model = Tensor(Device(Origin.MODEL), AT_LEAST_1, (), (step,))
             operation = f"`{frame.machine.text_of(node.func)}()`"

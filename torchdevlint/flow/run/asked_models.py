@@ -23,7 +23,10 @@ _GIVE_PARAMETERS = frozenset({"parameters", "buffers", "named_parameters", "name
 
 
 def note_asked(frame: Frame, state: State, node: ast.Attribute, device: Device) -> None:
-    """Let a model that came as an argument, or is kept by an object, be where one of its parameters is asked to be."""
+    """Let a model be where one of its parameters is asked to be.
+
+    It came as an argument, an object keeps it, or a name holds what something unknown gave: ``net = task.network()``.
+    """
     function = frame.function
     if frame.depth or device == TOP or device.origin not in (Origin.EXPRESSION, Origin.ARGUMENT):
         return
@@ -39,6 +42,8 @@ def note_asked(frame: Frame, state: State, node: ast.Attribute, device: Device) 
         if _is_anywhere(state, path):
             state.bind(path, placed)
             _keep(frame, state, function, owner, path, placed)
+    elif "." not in path and type(state.env.get(path)) is Unknown:
+        state.bind(path, placed)
     elif owner is not None and isinstance(model, ast.Attribute) and _is_given(frame, state, owner, model):
         state.bind(path, placed)
         keep_moved(frame, state, model, placed)
