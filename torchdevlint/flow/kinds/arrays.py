@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.scope.annotations import named_in
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.flow.scope.uses import bindings_in, uses_in
 from torchdevlint.flow.state.devices import CPU
 from torchdevlint.flow.state.joins import is_number
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Ref, Tensor, Value
-from torchdevlint.source.nodes import is_inside, nodes_in
+from torchdevlint.source.nodes import inside, is_inside, nodes_in
 
 ARRAY = "numpy.ndarray"
 _ONLY_OF_ARRAYS = frozenset({"astype", "to_numpy"})
@@ -22,6 +23,8 @@ _WITH_DIMENSIONS = frozenset(
     vstack dstack concatenate tile repeat outer tril triu diag
     """.split()
 )
+_ASKING = frozenset({"Tensor", "is_tensor", "hasattr"})
+"""What asks whether something is a tensor, or is what it is told."""
 _MAX_HOPS = 3
 """How many names are followed to what they are bound to."""
 _LIBRARIES = frozenset("numpy scipy sklearn pandas cv2 PIL skimage librosa soundfile imageio h5py imblearn".split())
@@ -60,6 +63,8 @@ def _array_dimensions(frame: Frame, state: State, node: ast.expr, hops: int) -> 
             arrays[at] or _is_number(frame, state, each) for at, each in enumerate(_sides(node))
         )
         return known, max((ndim for _, ndim in sides if ndim is not None), default=None) if known else None
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return bool(node.elts) and all(_array_dimensions(frame, state, each, hops)[0] for each in node.elts), None
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return _array_dimensions(frame, state, node.value, hops)[0], None
     return _of_call(frame, state, node, hops) if isinstance(node, ast.Call) else (False, None)
@@ -92,17 +97,35 @@ def _is_given_to_numpy(frame: Frame, function: FunctionNode, name: str) -> bool:
     return False
 
 
+def _is_annotated_array(frame: Frame, function: FunctionNode, name: str) -> bool:
+    """``x: np.ndarray``, ``xs: list[np.ndarray]``, and a union of both, where nothing asks whether it is a tensor."""
+    spec = function.args
+    parameters = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)
+    named = named_in(next((each.annotation for each in parameters if each.arg == name), None))
+    kinds = [frame.evaluate(each, State({})) for each in named]
+    if not kinds or not all(isinstance(each, Ref) and each.name.startswith("numpy.") for each in kinds):
+        return False
+    asking = [call for call in nodes_in(function, ast.Call) if call.args and dotted_path(call.args[0]) == name]
+    asked = [part for call in asking for each in (call.func, *call.args[1:]) for part in inside(each)]
+    return not any(isinstance(each, (ast.Name, ast.Attribute)) and last_name(each) in _ASKING for each in asked)
+
+
 def _of_name(frame: Frame, state: State, node: ast.Name, hops: int) -> tuple[bool, int | None]:
     scope = frame.function or frame.machine.tree
-    if frame.function is not None and node.id in argument_names(frame.function):
-        return _is_given_to_numpy(frame, frame.function, node.id), None
+    is_given = frame.function is not None and node.id in argument_names(frame.function)
+    if frame.function is not None and is_given:
+        if _is_given_to_numpy(frame, frame.function, node.id):
+            return True, None
+        if not _is_annotated_array(frame, frame.function, node.id):
+            return False, None
     values = values_by_path(scope).get(node.id, [])
     stores = (each for each in nodes_in(scope, ast.Name) if isinstance(each.ctx, ast.Store))
-    if not values or sum(each.id == node.id for each in stores) != len(values):
+    if not (values or is_given) or sum(each.id == node.id for each in stores) != len(values):
         return False, None
     earlier = [each for each in values if not is_inside(node, each)]
     bound = [_array_dimensions(frame, state, each, hops - 1) for each in earlier]
-    return bool(bound) and all(known for known, _ in bound), bound[0][1] if len(bound) == 1 else None
+    known = (is_given or bool(bound)) and all(known for known, _ in bound)
+    return known, bound[0][1] if len(bound) == 1 and not is_given else None
 
 
 def _of_call(frame: Frame, state: State, node: ast.Call, hops: int) -> tuple[bool, int | None]:
