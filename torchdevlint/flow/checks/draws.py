@@ -12,10 +12,9 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import last_name
-from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.tensors import sites_in
-from torchdevlint.flow.state.values import Library, Value
+from torchdevlint.flow.state.values import Library
 from torchdevlint.source.nodes import nodes_in
 
 
@@ -27,25 +26,18 @@ class _Memory:
         """Calls that made it: on another device the numbers are others."""
 
 
-def _note_call(event: Called) -> None:
+def _note_call(event: Called | ModuleCalled) -> None:
     """A call of what may draw, such as ``torch.bernoulli(p)``, ``x.normal_()``, ``self.dropout(x)``."""
-    _note(event.frame.machine, event.node, event.function, event.arguments)
-
-
-def _note_module(event: ModuleCalled) -> None:
-    _note(event.frame.machine, event.node, event.module, event.arguments)
-
-
-def _note(machine: Machine, node: ast.Call, callee: Value, arguments: Arguments) -> None:
-    named = node.func
+    named, callee = event.node.func, event.function if type(event) is Called else event.module  # type: ignore[union-attr]
     name = named.attr if type(named) is ast.Attribute else named.id if type(named) is ast.Name else ""
     if not _is_drawing(name) and not (type(callee) is Library and _is_drawing(callee.name)):
         return
-    held = [callee, *(callee.children if isinstance(callee, Library) else ()), *arguments.values]
-    machine.memory(_Memory).drawn_from.update(site.node for value in held for site in sites_in(value))
+    held = [callee, *(callee.children if isinstance(callee, Library) else ()), *event.arguments.values]
+    drawn_from = event.frame.machine.memory(_Memory).drawn_from
+    drawn_from.update(site.node for value in held for site in sites_in(value))
 
 
-EVENTS = {Called: _note_call, ModuleCalled: _note_module}
+EVENTS = {Called: _note_call, ModuleCalled: _note_call}
 
 
 def may_draw(node: ast.Call) -> bool:

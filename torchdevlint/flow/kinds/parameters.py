@@ -73,6 +73,8 @@ _OF_DATA_SETS = regex(r"data|dset|batch|sample|example|item|record|instance|load
 _INITIALISERS = frozenset({"init_weights", "init_weight", "init_params", "init_parameters", "reset_parameters"})
 """Functions that fill the parameters of a module while it is built, before anything moves."""
 _NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool"})
+_PLAIN: dict[str, Value] = {"str": TEXT, **dict.fromkeys(_NUMBER_ANNOTATIONS, NUMBER)}
+"""What annotations say that name types of Python itself."""
 
 
 def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, receiver: Value | None) -> dict[str, Value]:
@@ -178,11 +180,11 @@ _TO_THE_HOST = frozenset({"cpu", "numpy", "item", "tolist", "to"})
 def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | None:
     """What the annotation says, if it says something that matters."""
     annotation = parameter.annotation
+    if annotation is None:
+        return None
     name = annotation_name(annotation)
-    if name in _NUMBER_ANNOTATIONS:
-        return NUMBER
-    if name == "str":
-        return TEXT
+    if name in _PLAIN:
+        return _PLAIN[name]
     if name == "device":
         return Dev(Device(Origin.EXPRESSION, parameter.arg))
     if annotated_tensor(annotation):
@@ -196,7 +198,7 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
     inside = element_annotation(annotation)
     if annotation_name(inside) in _NUMBER_ANNOTATIONS:
         return NUMBERS
-    named = frame.evaluate(inside or annotation, State({})) if annotation is not None else UNKNOWN
+    named = frame.evaluate(inside or annotation, State({}))
     if is_annotated_tensor_class(frame, annotation):
         return _tensor(frame, parameter, entry)
     if isinstance(named, Cls) and inside is None:
@@ -229,10 +231,8 @@ def _part(frame: Frame, annotation: ast.expr, tensor: Callable[[], Tensor]) -> V
     if annotated_tensor(annotation):
         return tensor()
     name = annotation_name(annotation)
-    if name in _NUMBER_ANNOTATIONS:
-        return NUMBER
-    if name == "str":
-        return TEXT
+    if name in _PLAIN:
+        return _PLAIN[name]
     held = _held_tensors(frame, annotation, tensor)
     kind = frame.evaluate(annotation, State({})) if held is None else UNKNOWN
     return Library(kind.info.name) if isinstance(kind, Cls) else held or UNKNOWN

@@ -7,6 +7,7 @@ allow; conflicting or missing evidence means unknown, and unknown is silent.
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -126,15 +127,15 @@ def bindings_in(function: Scope) -> dict[str, list[tuple[int, bool, int]]]:
 
     On one line the reads come first, as in ``x = x + 1``.
     """
-    found: dict[str, list[tuple[int, bool, int]]] = {}
+    found: defaultdict[str, list[tuple[int, bool, int]]] = defaultdict(list)
     for node in nodes_in(function, ast.Name):
         context = type(node.ctx)
         if context is not ast.Del:
-            found.setdefault(node.id, []).append((node.lineno, context is ast.Store, node.col_offset))
+            found[node.id].append((node.lineno, context is ast.Store, node.col_offset))
     for places in found.values():
         if len(places) > 1:
             places.sort()
-    return found
+    return dict(found)
 
 
 def _subscript(node: ast.Subscript, use: Callable[[ast.expr | None], Uses | None]) -> None:

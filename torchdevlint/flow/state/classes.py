@@ -12,16 +12,17 @@ from msgspec.structs import replace
 
 from torchdevlint.config import Settings
 from torchdevlint.flow.knowledge import libraries, torch_api
+from torchdevlint.flow.scope import class_text
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.decorators import decorator_names, is_plain, is_property
-from torchdevlint.flow.scope.names import canonical, dotted_path, is_one_of, positional_names, takes_inputs
+from torchdevlint.flow.scope.names import canonical, dotted_path, is_one_of, takes_inputs
 from torchdevlint.flow.scope.own_devices import moves_itself
 from torchdevlint.flow.scope.quantized import calculates_quantized
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Conditions, Func, RecordType, Ref, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, nodes_in
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.touch import Touch
@@ -73,11 +74,7 @@ class ClassInfo:
 
     @cached_property
     def methods(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-        return {
-            statement.name: statement
-            for statement in _class_statements(self.node.body)
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
-        }
+        return class_text.methods_of(self.node)
 
     @cached_property
     def mro(self) -> tuple[ClassInfo, ...]:
@@ -136,7 +133,7 @@ class ClassInfo:
     @cached_property
     def record(self) -> RecordType | None:
         """What its instances hold under names, if that is all that they are, and nothing writes behind the names."""
-        return None if _writes_behind_names(self.node) else fields_of(self)
+        return None if class_text.writes_behind_names(self.node) else fields_of(self)
 
     @cached_property
     def all_methods(self) -> dict[str, tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -150,11 +147,7 @@ class ClassInfo:
     @cached_property
     def writers(self) -> dict[str, tuple[ast.AST, ...]]:
         """For each attribute of `self`, the methods of this class that assign it."""
-        found: dict[str, dict[ast.AST, None]] = {}
-        for method in self.methods.values():
-            for name in _self_writes(method):
-                found.setdefault(name, {})[method] = None
-        return {name: tuple(nodes) for name, nodes in found.items()}
+        return class_text.writers_in(self.node)
 
     @cached_property
     def makes_layers(self) -> bool:
@@ -234,20 +227,10 @@ class ClassInfo:
         root = (dotted_path(node) or "").partition(".")[0]
         return next((scope[root] for scope in self.closure.scopes if root in scope), None)
 
-    @cached_property
+    @property
     def assigns_by_name(self) -> bool:
         """Whether a method other than ``__init__`` assigns attributes whose names it computes."""
-        return any(
-            isinstance(call.func, ast.Name)
-            and call.func.id == "setattr"
-            and len(call.args) == 3
-            and isinstance(call.args[0], ast.Name)
-            and call.args[0].id == "self"
-            and not isinstance(call.args[1], ast.Constant)
-            for name, method in self.methods.items()
-            if name != "__init__"
-            for call in nodes_in(method, ast.Call)
-        )
+        return class_text.assigns_by_name(self.node)
 
     def method(self, name: str, receiver: Value | None) -> Func | None:
         """The method of that name, bound to `receiver`, or to nothing or the class if it is static or of the class."""
@@ -260,7 +243,7 @@ class ClassInfo:
         What a setter only keeps under another name is what is read.
         """
         info, method = self.all_methods.get(name, (self, None))
-        if method is None or "setter" not in tuple(decorator_names(method)) or _self_writes(method):
+        if method is None or "setter" not in tuple(decorator_names(method)) or class_text.self_writes(method):
             return None
         getters = (each for each in info.node.body if is_property(each) and getattr(each, "name", "") == name)
         return next((bind(info, each, receiver) for each in getters), None)  # type: ignore[arg-type]
@@ -309,42 +292,3 @@ def is_module_class(name: str) -> bool:
     if not name.startswith(MODULE_NAMESPACES) or name.startswith(_NOT_MODULES):
         return False
     return name.rpartition(".")[2].lstrip("_")[:1].isupper()
-
-
-@once_a_node
-def _writes_behind_names(node: ast.ClassDef) -> bool:
-    return any(each.attr in ("__dict__", "__setattr__") for each in nodes_in(node, ast.Attribute)) or any(
-        each.id == "vars" for each in nodes_in(node, ast.Name)
-    )
-
-
-def _class_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a class body, those under an `if` or `try` too."""
-    for statement in body:
-        yield statement
-        if isinstance(statement, (ast.If, ast.Try)):
-            for part in (statement.body, statement.orelse):
-                yield from _class_statements(part)
-
-
-@once_a_node
-def _self_writes(method: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
-    """The attributes of `self` that a method assigns or registers."""
-    own = next(iter(positional_names(method)), None)
-    stored = (
-        node.attr
-        for node in nodes_in(method, ast.Attribute)
-        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == own
-    )
-    registered = (
-        str(call.args[0].value)
-        for call in nodes_in(method, ast.Call)
-        if isinstance(call.func, ast.Attribute)
-        and call.func.attr in _REGISTER
-        and call.args
-        and isinstance(call.args[0], ast.Constant)
-    )
-    return tuple(dict.fromkeys((*stored, *registered))) if own is not None else ()
-
-
-_REGISTER = ("register_buffer", "register_parameter", "add_module")

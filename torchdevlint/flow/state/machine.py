@@ -63,6 +63,7 @@ class Frame:
         given: tuple[Value, ...] = (),
     ) -> None:
         self.machine = machine
+        self.transfers = machine.transfers
         self.entry = entry
         self.closure = closure
         self.scope = scope
@@ -102,7 +103,7 @@ class Frame:
 
     def evaluate(self, node: ast.expr, state: State) -> Value:
         """What `node` is at this point; calls and operations in it are checked on the way."""
-        transfer = self.machine.transfers.get(type(node))
+        transfer = self.transfers.get(type(node))
         if transfer is None:
             return UNKNOWN
         value: Value = transfer(self, node, state)
@@ -259,9 +260,7 @@ class Machine:
             self.muted -= 1
         return state.touched
 
-    def record(
-        self, key: Key, make: Callable[[], Fact], state: State, argument: str | None = None
-    ) -> None:
+    def record(self, key: Key, make: Callable[[], Fact], state: State, argument: str | None = None) -> None:
         """Keep the fact that `make` gives, unless the path is not one that facts come from.
 
         Of what another file does, only what it does on every path counts: which one is taken, its caller may know.

@@ -116,11 +116,12 @@ def _function_of(tree: ast.Module) -> dict[int, Scope | None]:
     while left:
         node, scope = left.pop()
         found[id(node)] = scope
-        body: list[ast.AST] = []
+        inside = below([node])
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            body = list(_body(node))
-            left += [(each, node) for each in body]
-        left += [(each, scope) for each in below([node]) if isinstance(each, ast.AST) and each not in body]
+            body = set(_body(node))
+            left += [(each, node) for each in _body(node)]
+            inside = [each for each in inside if each not in body]
+        left += [(each, scope) for each in inside if isinstance(each, ast.AST)]
     return found
 
 
