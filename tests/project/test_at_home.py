@@ -1123,9 +1123,10 @@ def test_a_file_imports_a_library_for_cuda_alone(tmp_path: Path, import_: str, e
         ("# from parts.metric import spread\n", False),
         ("from other.metric import spread\n", False),
         ("from more.metric import spread\n", True),
-        ("NAMES = ['metric']\n", True),
+        ("NAMES = ['metric']\n", False),
+        ("NAMES = ['metric']\nexec(f'import parts.{NAMES[0]}')\n", True),
     ],
-    ids=["in a comment", "another file", "a file that is not there", "as a text"],
+    ids=["in a comment", "another file", "a file that is not there", "as a text", "as a text that is imported"],
 )
 def test_the_name_of_a_file_that_nobody_imports(tmp_path: Path, said: str, is_found: bool) -> None:
     root = application(tmp_path, net=NET, main=f"import parts.reading\nfrom net import Net\n{said}\nNet().train()\n")
@@ -1175,7 +1176,8 @@ if __name__ == "__main__":
             True,
             id="functions that choose a device",
         ),
-        pytest.param("", "", "NAMES = ['later']\n", True, id="said elsewhere"),
+        pytest.param("", "", "NAMES = ['later']\n", False, id="a text that nothing imports"),
+        pytest.param("", "", "NAMES = ['later']\nexec(f'import {NAMES[0]}')\n", True, id="said elsewhere"),
         pytest.param("", "", "import parts.later\n", True, id="imported"),
     ],
 )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
 from torchdevlint.flow.kinds.managed_batches import LOADER_CLASSES, moves_batches, moves_those_of
-from torchdevlint.flow.kinds.placed_batches import collates_in_place, has_placing_collate, places
+from torchdevlint.flow.kinds.placed_batches import collates_in_place, has_placing_collate, is_told_device, places
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import without_none
 from torchdevlint.flow.scope.bookkeeping import is_called_text
@@ -249,7 +249,9 @@ def _is_loader(frame: Frame, node: ast.expr, source: Value, perhaps: bool = Fals
             return False
         made = source.made_at
         return not (isinstance(made, ast.Call) and has_placing_collate(frame.machine.tree, made))
-    return isinstance(source, Unknown) and is_called_loader(node) and not collates_in_place(frame.machine.tree)
+    tree = frame.machine.tree
+    is_called_so = isinstance(source, Unknown) and is_called_loader(node) and not collates_in_place(tree)
+    return is_called_so and not is_told_device(tree, frame.function or tree, node)
 
 
 def _given(source: Value) -> Value:

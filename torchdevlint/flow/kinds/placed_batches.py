@@ -5,14 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import is_dtype_name, last_name, mentions_device, public_path
+from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
+from torchdevlint.flow.scope.call_sites import calls_of, given_to
+from torchdevlint.flow.scope.names import (
+    argument_names,
+    dotted_path,
+    is_dtype_name,
+    last_name,
+    mentions_device,
+    public_path,
+)
 from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.values import Func, Library, Obj, Tensor, Value
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
 _LOADER = "DataLoader"
 _ANYWHERE = (Origin.TOP, Origin.ARGUMENT)
+_MOST_HOPS = 4
 
 
 def places(value: Value, surely: bool = False) -> bool:
@@ -67,6 +76,35 @@ def has_placing_collate(tree: ast.Module, loader: ast.Call) -> bool:
     given = [each.value for each in loader.keywords if each.arg == "collate_fn"]
     said = [each for value in given for each in _said_by(tree, value)]
     return any(_speaks_of_place(each) for node in said for each in (node, *inside(node)))
+
+
+def is_told_device(tree: ast.Module, scope: ast.AST, node: ast.expr, hops: int = _MOST_HOPS) -> bool:
+    """Whether a loader comes out of a call that is told a device: ``train_loader, _ = loaders_of(rows, device)``.
+
+    So does an argument, where a call in the file gives such a loader. What builds it may put its batches there.
+    """
+    path = dotted_path(node)
+    if path is None or hops == 0:
+        return False
+    bound = [*values_by_path(scope).get(path, ()), *(each for _, each in unpacked_to(scope, path))]
+    if bound or not isinstance(scope, ast.FunctionDef) or path not in argument_names(scope):
+        bound = bound or values_by_path(tree).get(path, []) or [each for _, each in unpacked_to(tree, path)]
+        return any(isinstance(each, ast.Call) and _is_told(each) for each in bound)
+    calls = [(given, call) for call in calls_of(tree, scope.name) if (given := given_to(call, scope, path)) is not None]
+    around = ((given, _around(tree, call)) for given, call in calls)
+    return any(is_told_device(tree, outer, given, hops - 1) for given, outer in around)
+
+
+def _is_told(call: ast.Call) -> bool:
+    """Whether a call gives a device to what it calls."""
+    given = [*call.args, *(each.value for each in call.keywords)]
+    return any(mentions_device((dotted_path(each) or "").rpartition(".")[2]) for each in given)
+
+
+def _around(tree: ast.Module, call: ast.Call) -> ast.AST:
+    """The function of a file that makes a call, or the file."""
+    functions = [each for each in nodes_in(tree, ast.FunctionDef) if is_inside(call, each)]
+    return max(functions, key=lambda each: each.lineno, default=tree)
 
 
 def _said_by(tree: ast.Module, given: ast.expr) -> Iterator[ast.AST]:

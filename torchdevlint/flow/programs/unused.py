@@ -19,7 +19,10 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
-_BINDING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BINDING = (*_DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+_BY_TEXTS = (*LOADED_BY_NAME, "exec", "locate", "instantiate", "subprocess", "system", "Popen")
+"""What comes to a module by a text that names it."""
 _MOST_BESIDE = 12
 _MOST_SAYING = 40
 MOST_TOGETHER = 6
@@ -34,6 +37,8 @@ def is_unused(tree: ast.Module, project: Project, importers: Iterable[ModuleFile
     Nobody imports it but its `importers`, which are all that lead there, and nothing runs or imports one of them.
     """
     files = {project.path: tree, **{each.path: each.tree for each in importers}}
+    if len(files) > 1 and (_loads_by_texts(project) or not all(map(_only_defines, list(files.values())[1:]))):
+        return False
     asked = [project, *(Project(each.path, project.library) for each in importers)]
     is_so = all(_is_unused_beside(each, files) for each in asked)
     for each in asked[1:]:
@@ -76,6 +81,15 @@ def _defines(statement: ast.stmt) -> bool:
     return isinstance(getattr(statement, "value", None), ast.Constant)
 
 
+def _only_defines(tree: ast.Module) -> bool:
+    return all(map(_defines, tree.body)) and any(isinstance(each, _DEFINITIONS) for each in tree.body)
+
+
+def _loads_by_texts(project: Project) -> bool:
+    """Whether some code of a project may load modules, or start programs, by texts."""
+    return any(project.saying((word,)) != () for word in _BY_TEXTS)
+
+
 def _is_trial_on_cpu(tree: ast.Module, guard: ast.stmt) -> bool:
     """Whether a file tries what it defines when it is started, loads nothing, and says nothing of accelerators.
 
@@ -107,15 +121,15 @@ def _is_said(project: Project, files: Container[str]) -> bool:
 def _may_mean_it(project: Project, path: str, stem: str) -> bool:
     """Whether a file says a name in a text that may lead to the file, or imports what may be the file.
 
-    Where nothing loads modules by texts, one leads there that is its path, or a part of one: what else is called so is
-    not the file.
+    Where nothing loads modules by texts, one leads there that is its path, or a part of one, or in what a package hands
+    on as ``__all__``: what else is called so is not the file.
     """
     module = project.library.get(path)
     project.used(path, "", module)
     if module is None:
         return True
     texts = [each.value for each in nodes_in(module.tree, ast.Constant) if stem in names_of(each)]
-    are_loaded = any(project.saying((word,)) != () for word in LOADED_BY_NAME) if texts else False
+    are_loaded = bool(texts) and (PurePath(path).stem == "__init__" or _loads_by_texts(project))
     in_path = re.compile(rf"\w[./\\]{re.escape(stem)}\b|\b{re.escape(stem)}\.py\b")
     if any(are_loaded or in_path.search(str(each)) for each in texts):
         return True

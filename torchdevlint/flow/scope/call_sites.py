@@ -88,10 +88,11 @@ def is_given_by_generator(tree: ast.Module, function: Function, name: str) -> bo
     So it is in ``total(rows(loader))``, and by a name: ``stream = rows(loader)``, ``total(stream)``.
     """
     calls = _called_by_name(tree).get(function.name, ())
-    return any(_is_of_generator(tree, _given_to(call, function, name)) for call in calls)
+    return any(_is_of_generator(tree, given_to(call, function, name)) for call in calls)
 
 
-def _given_to(call: ast.Call, function: Function, name: str) -> ast.expr | None:
+def given_to(call: ast.Call, function: Function, name: str) -> ast.expr | None:
+    """What a call gives a parameter, be it one of a method."""
     is_bound = isinstance(call.func, ast.Attribute) and positional_names(function)[:1] == ["self"]
     return argument_of(call, function, name, is_bound=is_bound)
 
@@ -110,7 +111,7 @@ def _generators(tree: ast.Module) -> frozenset[str]:
 
 def _gives_round(tree: ast.Module, call: ast.Call, function: Function, name: str) -> bool:
     """Whether a call gives a parameter what the innermost loop around it that binds the name got."""
-    given = _given_to(call, function, name)
+    given = given_to(call, function, name)
     if not isinstance(given, ast.Name):
         return False
     around = (loop for loop in nodes_in(tree, ast.For) if is_inside(call, loop))
