@@ -15,7 +15,7 @@ _RAISES = "RuntimeError: Expected all tensors to be on the same device, but foun
 def of_part(fact: DeviceNotForwarded) -> Report:
     """The report of an arm of a function, of an attribute of an object, or of an argument that a model is given."""
     function, target, parameter = code(fact.function), code(fact.target), code(fact.parameter)
-    unread = Note(f"{parameter} is not read anywhere in {function}", fact.parameter_at)
+    unread = Note(f"{parameter} is used nowhere in {function}", fact.parameter_at)
     written = f"write {edit(fact.suggestion)}"
     if fact.kind == "arm":
         moves = Note(f"{parameter} moves what comes in another case", fact.parameter_at)
@@ -31,7 +31,7 @@ def of_part(fact: DeviceNotForwarded) -> Report:
         said = f"{function} is to move something to {parameter}, and never reads it"
         return _report(fact, said, f"move what it gives or keeps to {parameter}")
     if fact.kind == "chosen":
-        said = f"{function} is told {parameter} and never reads it: it chooses {target} itself"
+        said = f"{function} is told {parameter} and does not use it: it chooses {target} itself"
         return _report(fact, said, f"choose only where {parameter} is None", unread, symptom=_ELSEWHERE)
     if fact.kind == "brought":
         asks = f"asks for {code(fact.text)} and never reads it"

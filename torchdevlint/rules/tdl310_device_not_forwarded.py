@@ -8,7 +8,7 @@ Finds functions with a parameter `device` or `map_location` that they never read
   address without any (a file is TDL201's);
 - they move whatever they are given, but for one case, or are called after a move (`to`, `change_device`) and do none;
 - they are the `to` of an object, and move some of its tensors;
-- they choose one themselves;
+- they choose one themselves, also where they read the parameter only if it is None: that test is the wrong way round;
 - they call a function or class of the file, or `super().__init__(..)`, that takes it too, and is not given it.
 
 So are functions that ask where something is, `device = x.device`, and never read the answer, where they give that

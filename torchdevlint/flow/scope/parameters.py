@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import positional_names
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.flow.scope.names import dotted_path, positional_names
+from torchdevlint.flow.scope.none_tests import none_test
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -16,8 +18,31 @@ _READS_ALL = frozenset(
 
 
 def reads(function: Function, name: str) -> bool:
-    """Whether the name of a parameter stands anywhere in the function; ``del device`` says that it is meant."""
-    return any(each.id == name for each in nodes_in(function, ast.Name))
+    """Whether a function reads a parameter where it is something; ``del device`` says that it is meant.
+
+    ``if device is not None: self.device = default`` and ``else: self.device = device`` keep what is None alone.
+    """
+    said = [each for each in nodes_in(function, ast.Name) if each.id == name]
+    if not all(isinstance(each.ctx, ast.Load) for each in said):
+        return True
+    tests: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
+    asking = [each for each in tests if _asks_whether_none(each.test, name)] if said else []
+    kept = {part for each in asking for part in _where_none(each)}
+    if kept.isdisjoint(said):
+        return bool(said)
+    tested = {part for each in asking for part in inside(each.test)}
+    return any(each not in kept and each not in tested for each in said)
+
+
+def _asks_whether_none(test: ast.expr, name: str) -> bool:
+    return isinstance(test, ast.Compare) and none_test(test) is not None and dotted_path(test.left) == name
+
+
+def _where_none(branch: ast.If | ast.IfExp) -> Iterator[ast.AST]:
+    """What is run where the test of a branch for None has found it."""
+    arm = branch.body if none_test(branch.test) else branch.orelse
+    for each in arm if isinstance(arm, list) else [arm]:
+        yield from inside(each)
 
 
 def reads_all(function: Function) -> bool:
