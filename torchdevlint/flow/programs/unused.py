@@ -37,7 +37,7 @@ def is_unused(tree: ast.Module, project: Project, importers: Iterable[ModuleFile
     Nobody imports it but its `importers`, which are all that lead there, and nothing runs or imports one of them.
     """
     files = {project.path: tree, **{each.path: each.tree for each in importers}}
-    if len(files) > 1 and (_loads_by_texts(project) or not all(map(_only_defines, list(files.values())[1:]))):
+    if len(files) > 1 and (not all(map(_only_defines, list(files.values())[1:])) or _loads_by_texts(project)):
         return False
     asked = [project, *(Project(each.path, project.library) for each in importers)]
     is_so = all(_is_unused_beside(each, files) for each in asked)
