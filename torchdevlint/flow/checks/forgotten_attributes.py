@@ -48,15 +48,19 @@ def _note_end(event: FunctionEnded) -> None:
 
 
 def _moved(mover: ast.FunctionDef, owner: ClassInfo) -> dict[str, ast.Call]:
-    """``self.x = self.x.to(device)``, and ``self.x.to(device)`` where another object of the class is made of it."""
+    """``self.x = self.x.to(device)``, and ``self.x.to(device)`` where another object of the class is made of it.
+
+    Also where that depends on whether there is anything: ``None if self.x is None else self.x.to(device)``.
+    """
     found: dict[str, ast.Call] = {}
     for assign in assignments_in(mover):
         call, path = assign.value, dotted_path(assign.targets[0]) or ""
         if isinstance(call, ast.Call) and path == f"self.{_moves(call)}":
             found[path.removeprefix("self.")] = call
     for given in _handed_on(mover, owner):
-        if isinstance(given, ast.Call) and (name := _moves(given)):
-            found[name] = given
+        for each in (given.body, given.orelse) if isinstance(given, ast.IfExp) else (given,):
+            if isinstance(each, ast.Call) and (name := _moves(each)):
+                found[name] = each
     return found
 
 
@@ -70,7 +74,7 @@ def _moved_beside(mover: ast.FunctionDef, owner: ClassInfo) -> dict[str, ast.Cal
 def _is_handed_on(owner: ClassInfo, mover: ast.FunctionDef, name: str) -> bool:
     """Whether all that a method does with an attribute is to give it to the new object, or to itself, as it is."""
     reads = [each for each in nodes_in(mover, ast.Attribute) if dotted_path(each) == f"self.{name}"]
-    kept = {id(each) for each in _handed_on(mover, owner)} | set(_without_effect(mover))
+    kept = set(_kept_as_it_is(mover, owner))
     return bool(reads) and all(id(each) in kept for each in reads)
 
 
@@ -149,8 +153,19 @@ def _is_forgotten(owner: ClassInfo, mover: ast.FunctionDef, name: str) -> bool:
     if leaves(owner, name) or _calls_own(mover):
         return False
     reads = [each for each in nodes_in(mover, ast.Attribute) if dotted_path(each) == f"self.{name}"]
-    kept = {id(each) for each in _handed_on(mover, owner)} | set(_without_effect(mover))
+    kept = set(_kept_as_it_is(mover, owner))
     return all(id(each) in kept for each in reads) if reads else not may_move_along(owner, name)
+
+
+def _kept_as_it_is(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[int]:
+    """What goes into the new object, or stays in this one, as it is: ``None if self.x is None else self.x``."""
+    yield from _without_effect(mover)
+    for given in _handed_on(mover, owner):
+        yield id(given)
+        if isinstance(given, ast.IfExp):
+            yield from (id(given.body), id(given.orelse))
+            tested = given.test.left if isinstance(given.test, ast.Compare) else given.test
+            yield id(tested)
 
 
 def _without_effect(mover: ast.FunctionDef) -> Iterator[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TypeGuard
 
 from msgspec.structs import replace
@@ -44,7 +45,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 
 def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_node: ast.expr | None = None) -> None:
@@ -173,6 +174,7 @@ def _assign_attribute(
             value = registered(value)  # type: ignore[arg-type]
         kept = keep(frame, receiver, target, value)
         passing = target in _passing(frame) or is_written_by_init(frame, receiver.info, target.attr)
+        passing = passing or _updates(frame, receiver, target)
         held = write_attribute(receiver, target.attr, kept, state.conditions, passing=passing)
         if not passing:
             keep_wrapped(receiver.info, target, held)
@@ -260,6 +262,33 @@ def _forget_item(state: State, root: str, item: str | None) -> None:
 
 def _replacing(frame: Frame) -> frozenset[ast.Subscript]:
     return stores_that_replace_all(frame.function or frame.machine.reading.tree_here)
+
+
+def _updates(frame: Frame, receiver: Obj, target: ast.Attribute) -> bool:
+    """Whether a Module calculates a tensor anew of what it kept there: what that meets is in the same place, or raises.
+
+    A single number of the CPU goes with any device, and the result is there.
+    """
+    held = receiver.info.attributes.get(target.attr)
+    if not receiver.info.is_module or not isinstance(held, Tensor) or not held.ndim or frame.function is None:
+        return False
+    return target in _updated_in(frame.function)
+
+
+@once_a_node
+def _updated_in(function: FunctionNode) -> frozenset[ast.expr]:
+    """The targets of ``self.mean = 0.9 * self.mean + 0.1 * x``."""
+    found = ((each.targets[0], each.value) for each in assignments_in(function) if isinstance(each.value, ast.BinOp))
+    return frozenset(target for target, value in found if dotted_path(target) in set(_summands(value)))
+
+
+def _summands(node: ast.expr) -> Iterator[str | None]:
+    if isinstance(node, ast.BinOp):
+        yield from _summands(node.left)
+        yield from _summands(node.right)
+    else:
+        yield dotted_path(node)
+
 
 
 def _passing(frame: Frame) -> frozenset[ast.Attribute]:
