@@ -22,10 +22,11 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_created, is_told_device
-from torchdevlint.flow.state.values import Dev, Map, Record, Seq, Tensor, Value
+from torchdevlint.flow.state.values import Choice, Dev, Map, Record, Seq, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
 _MOST_PARTS = 12
@@ -168,11 +169,20 @@ def parts_of(node: ast.expr, value: Value) -> Iterator[Part]:
     elif isinstance(value, Record) and isinstance(node, ast.Call):
         given = {each.arg: each.value for each in node.keywords}
         pairs = [(given.get(name), each) for name, each in value.items]
-    for at, each in pairs:
+    for at, part in pairs:
+        each = _made_once(part)
         made = each.steps[0].node if isinstance(each, Tensor) and each.steps else None
         place = at if at is not None else made
         if isinstance(each, Tensor) and isinstance(place, ast.expr):
             yield place, each
+
+
+def _made_once(value: Value) -> Value:
+    """What one factory makes on a device that a test decides: ``device = w.device if device is None else device``."""
+    held = [each for _, each in alternatives(value)] if isinstance(value, Choice) else []
+    made = {each.steps[0].node for each in held if isinstance(each, Tensor) and each.steps and _is_placed(each)}
+    alike = len(made) == 1 and all(isinstance(each, Tensor) and _is_placed(each) for each in held)
+    return held[0] if alike else value
 
 
 def _text(key: ast.expr | None) -> str:
