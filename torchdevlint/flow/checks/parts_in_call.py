@@ -19,6 +19,7 @@ from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.flow.state.devices import LOADER, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -64,7 +65,7 @@ def _look(frame: Frame, state: State, node: ast.Call, model: ast.expr, operands:
     for place, (at, value) in enumerate(operands):
         part = _part(at)
         beside = [(where, other) for where, each, other in moved if part is not None and each.holder == part.holder]
-        if part is None or not beside or not _is_left(value):
+        if part is None or not beside or not _is_left(value) or part in _lost_in(frame.function or frame.machine.tree):
             continue
         comes_before = place < beside[-1][0] and not is_bookkeeping(part.key) and not _is_text(at)
         if not comes_before and not _is_calculated_with(frame, part):
@@ -118,6 +119,13 @@ def _is_calculated_with(frame: Frame, part: _Part) -> bool:
     if part.key in TAKEN_BY_NAME or _CALCULATED_WITH.fullmatch(part.key) is not None:
         return True
     return bool(part.key) and part.key in _keys_moved_in(frame.machine.tree)
+
+
+@once_a_node
+def _lost_in(scope: Scope) -> frozenset[_Part]:
+    """The parts that statements of their own move, whose results are lost: each says by itself that its part stays."""
+    parts = (_part_of_move(each.value) for each in nodes_in(scope, ast.Expr))
+    return frozenset(each for each in parts if each is not None)
 
 
 @once_a_node
