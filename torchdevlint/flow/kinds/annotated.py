@@ -75,8 +75,12 @@ def is_of_another_framework(frame: Frame, annotation: ast.expr | None) -> bool:
     """
     if annotation is None:
         return False
-    kinds = (frame.evaluate(each, State({})) for each in named_in(annotation))
-    return any(isinstance(kind, Ref) and _is_of_others(*kind.name.split(".")) for kind in kinds)
+    nothing = State({})
+    for each in named_in(annotation):
+        kind = frame.evaluate(each, nothing)
+        if isinstance(kind, Ref) and not kind.name.startswith("builtins.") and _is_of_others(*kind.name.split(".")):
+            return True
+    return False
 
 
 def _is_of_others(library: str, *names: str) -> bool:
