@@ -22,7 +22,7 @@ from torchdevlint.flow.scope.assigned import values_by_path, values_by_target
 from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.scope.overwritten_items import stores_replaced, stores_that_replace_all
 from torchdevlint.flow.scope.uses import uses_in
-from torchdevlint.flow.state.devices import DEFAULT, LOADER
+from torchdevlint.flow.state.devices import DEFAULT, LOADER, TOP, on_cpu
 from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, settle, unpacked
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State, depth_of, under_each
@@ -36,6 +36,7 @@ from torchdevlint.flow.state.values import (
     Choice,
     Cls,
     Const,
+    Library,
     Map,
     Obj,
     Record,
@@ -133,6 +134,15 @@ def part_of(value: Value, place: int, count: int) -> Value:
     return value if isinstance(value, Unknown) else UNKNOWN
 
 
+def _bring_elsewhere(frame: Frame, parameter: ast.expr, value: Value, state: State) -> None:
+    """``cell.weight.data = gru.weight.data``: the parameters of a layer of a local name are where others are, then."""
+    holder = parameter.value if isinstance(parameter, ast.Attribute) else None
+    stays = isinstance(value, Tensor) and on_cpu(value.device)
+    layer = state.env.get(holder.id) if isinstance(holder, ast.Name) and not stays else None
+    if isinstance(holder, ast.Name) and isinstance(layer, Library) and layer.module and layer.device is not None:
+        state.env[holder.id] = replace(layer, device=TOP)
+
+
 def _assign_attribute(
     frame: Frame, target: ast.Attribute, value: Value, state: State, value_node: ast.expr | None
 ) -> None:
@@ -155,6 +165,7 @@ def _assign_attribute(
             state.bind(path, replace(value, parameter=receiver.parameter))
         else:
             loaders.forget_if_written(target.value, value, state)
+        _bring_elsewhere(frame, target.value, value, state)
         return
     if isinstance(receiver, Tensor):
         loaders.forget_if_written(target.value, value, state)
