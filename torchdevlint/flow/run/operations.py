@@ -306,7 +306,7 @@ def assign_index(
 
     Unless they are one element: Python strips leading ones from their shape, and a 0-dim value is moved.
     """
-    scope = frame.function or frame.machine.tree
+    scope, value = frame.function or frame.machine.tree, _in_one_place(value)
     indexed = any(
         isinstance(each, Tensor) and (each.ndim or (each.ndim is None and is_mask(scope, at)))
         for at, each in _index_parts(target.slice, position)
@@ -326,6 +326,13 @@ def assign_index(
         value = given_tensor(value.given, value_node)  # what fills several places of a tensor is no number
     if named and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
         frame.machine.emit(Filled(frame, state, target, base, value_node, value))
+
+
+def _in_one_place(value: Value) -> Value:
+    """One of several tensors that a test chooses from, if all are on one device and have as many dimensions."""
+    held = [each for _, each in alternatives(value) if isinstance(each, Tensor)] if type(value) is Choice else []
+    alone = bool(held) and len(held) == len(alternatives(value)) and len({each.device for each in held}) == 1
+    return replace(held[0], ndim=held[0].ndim if len({each.ndim for each in held}) == 1 else None) if alone else value
 
 
 def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int | None, device: Device) -> Tensor:
