@@ -38,15 +38,16 @@ def holds_argument_modules(info: ClassInfo, attribute: str) -> str | None:
     path = f"self.{attribute}"
     built = Built(info, init)
     containers = built.bound_to(path)
-    if len(containers) != 1 or not isinstance(containers[0], _MAKE) or not calls_elements(info, attribute):
+    if len(containers) != 1 or not isinstance(containers[0], _MAKE):
+        return None
+    starred, elements = _starred(built, containers[0]), built.elements(containers[0])
+    if (starred is None and elements is None) or not calls_elements(info, attribute):
         return None
     added = built.added_to(path)
     if added is None or is_handed_on(built, path, containers[0]):
         return None
-    starred = _starred(built, containers[0])
     if starred is not None:
         return starred
-    elements = built.elements(containers[0])
     if elements is None or _hides_one(containers[0], added) or _are_kept(info, [*elements, *added]):
         return None
     asked = not _ONLY_MODULES.isdisjoint(_asked_of_elements(info, path))

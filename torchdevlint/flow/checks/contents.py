@@ -130,11 +130,11 @@ def holds_given_modules(info: ClassInfo, attribute: str) -> str | None:
         return None
     built = Built(info, init)
     values = built.bound_to(f"self.{attribute}")
-    if len(values) != 1 or is_handed_on(built, f"self.{attribute}", values[0]):
+    if len(values) != 1:
         return None
     source, kind = _copied(values[0])
     parameter = built.parameter(source) if source is not None else None
-    if parameter is None or source is None:
+    if parameter is None or source is None or is_handed_on(built, f"self.{attribute}", values[0]):
         return None
     kind = kind or _container_of(parameter.annotation) or _tested_kind(init, source)
     if kind is None or not _has_module_elements(info, init, parameter) or not calls_elements(info, attribute):
