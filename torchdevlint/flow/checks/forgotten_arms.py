@@ -89,8 +89,7 @@ def _arms(function: ast.FunctionDef) -> tuple[str, list[Arm]]:
     """The first parameter, and what the function returns for each kind of it that it asks for; nothing of others."""
     names = [each for each in positional_names(function) if each not in ("self", "cls")]
     body = function.body[1:] if _is_docstring(function.body[0]) else function.body
-    arms = list(_in_turn(body, names[0])) if names else []
-    return (names[0], arms) if names and _is_chain(body) else ("", [])
+    return (names[0], list(_in_turn(body, names[0]))) if names and _is_chain(body) else ("", [])
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

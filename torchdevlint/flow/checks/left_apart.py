@@ -19,12 +19,15 @@ from torchdevlint.flow.state.machine import Machine
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in
 
 _KEEPS_PLACE = torch_api.CONVERSIONS - {"to", "type", *torch_api.DEVICE_METHODS} | {"detach", "contiguous", "clone"}
+_OF_PLACES = ("dev", "cuda", "gpu")
+"""Parts of words, one of which is in each test that is looked for."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    if not imports_torch(machine.tree):
+    text = machine.reading.source.text.lower()
+    if not any(word in text for word in _OF_PLACES) or not imports_torch(machine.tree):
         return
     if not any(_asks_for_place(each) for each in nodes_in(machine.tree, ast.If)):
         return

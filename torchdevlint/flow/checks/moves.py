@@ -34,7 +34,7 @@ def _note_statement(event: Discarded) -> None:
     if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         _check_comprehension(frame, node, node.value, state)
         return
-    for each in dropped_by(node.value):
+    for each in (node.value,) if type(node.value) is ast.Call else dropped_by(node.value):
         _check_move(frame, node, each, state)
 
 
