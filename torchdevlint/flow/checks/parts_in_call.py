@@ -25,8 +25,9 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
+_READS = frozenset({"get", "items", "keys", "values"})
 _STAYS = torch_api.CONVERSIONS - {"to", "type"}
 _CALCULATED_WITH = regex(
     r"x|edge_(?:index|attr|weight)|(?:\w+_)?(?:masks?|targets?|tgts?|labels?|imgs?|images?|features?|feats?|adj)"
@@ -62,10 +63,13 @@ def _look(frame: Frame, state: State, node: ast.Call, model: ast.expr, operands:
     ]
     if not moved or state.guarded or scatters(frame) or moves_batches(frame):
         return
+    scope = frame.function or frame.machine.tree
     for place, (at, value) in enumerate(operands):
         part = _part(at)
         beside = [(where, other) for where, each, other in moved if part is not None and each.holder == part.holder]
-        if part is None or not beside or not _is_left(value) or part in _lost_in(frame.function or frame.machine.tree):
+        if part is None or not beside or not _is_left(value) or part in _lost_in(scope):
+            continue
+        if _given_away_in(scope).get(part.holder, node.lineno + 1) <= node.lineno:
             continue
         comes_before = place < beside[-1][0] and not is_bookkeeping(part.key) and not _is_text(at)
         if not comes_before and not _is_calculated_with(frame, part):
@@ -119,6 +123,32 @@ def _is_calculated_with(frame: Frame, part: _Part) -> bool:
     if part.key in TAKEN_BY_NAME or _CALCULATED_WITH.fullmatch(part.key) is not None:
         return True
     return bool(part.key) and part.key in _keys_moved_in(frame.machine.tree)
+
+
+@once_a_node
+def _given_away_in(scope: Scope) -> dict[str, int]:
+    """The first line of a scope in which something is bound, filled, or given to whoever may move it.
+
+    ``batch = moved(batch)``, ``for k in batch: batch[k] = ..``. What loops bind is as it came, and so is what is asked
+    for its parts.
+    """
+    asked = {each.value for each in nodes_in(scope, ast.Subscript) if _is_asked_part(each)}
+    called = {each.func for each in nodes_in(scope, ast.Call)}
+    attributes = nodes_in(scope, ast.Attribute)
+    asked.update(each.value for each in attributes if each not in called or each.attr in _READS)
+    loops: list[ast.For | ast.comprehension] = [*nodes_in(scope, ast.For), *nodes_in(scope, ast.comprehension)]
+    asked.update(each for loop in loops for each in inside(loop.target))
+    found: dict[str, int] = {}
+    uses: list[ast.Name | ast.Attribute] = [*nodes_in(scope, ast.Name), *attributes]
+    for each in uses:
+        path = None if each in asked else dotted_path(each)
+        if path is not None:
+            found[path] = min(found.get(path, each.lineno), each.lineno)
+    return found
+
+
+def _is_asked_part(node: ast.Subscript) -> bool:
+    return isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Constant)
 
 
 @once_a_node
