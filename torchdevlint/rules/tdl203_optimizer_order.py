@@ -76,7 +76,7 @@ from torchdevlint.model import Applicability, Note, Report, Severity, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import fix, reordered
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import Assignment, nodes_in
+from torchdevlint.source.nodes import Assignment, nodes_in, own_assignments_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = None
@@ -213,12 +213,17 @@ def _assignments(frame: Frame, path: str) -> list[Assignment]:
 
 
 def _is_moved_by_hand(frame: Frame, path: str) -> bool:
-    """Whether the state of the optimizer is looked into, or a function gets the optimizer that may move it."""
+    """Whether the state of the optimizer is looked into, or a function gets the optimizer that may move it.
+
+    Under whatever name of the function: ``trainer.optimizer = optimizer``.
+    """
     scope = frame.function or frame.machine.tree
-    if any(each.attr == "state" and dotted_path(each.value) == path for each in nodes_in(scope, ast.Attribute)):
+    kept = (each.targets for each in own_assignments_in(scope) if dotted_path(each.value) == path)
+    paths = {path, *(dotted_path(target) for targets in kept for target in targets)} - {None}
+    if any(each.attr == "state" and dotted_path(each.value) in paths for each in nodes_in(scope, ast.Attribute)):
         return True
     return any(
-        any(dotted_path(each) == path for each in call.args)
+        any(dotted_path(each) in paths for each in call.args)
         and _MOVES_STATE.search((dotted_path(call.func) or "").rpartition(".")[2].lower())
         for call in nodes_in(scope, ast.Call)
     )
