@@ -82,6 +82,9 @@ def evaluate(width):
     [
         ("", "", []),
         ("    net = nn.DataParallel(net)", "    if width:\n        net = nn.DataParallel(net)", ["train.py"]),
+        ("nn.DataParallel(net)", "nn.DataParallel(net).cuda().eval()", []),
+        ("    keys =", "    net = net.cuda()\n    keys =", []),
+        ("    net = nn.DataParallel(net)\n", "    net = net.cuda()\n", ["train.py"]),
         ("    net = nn.DataParallel(net)\n", "", ["train.py"]),
         ("base.pt", "net_base.pt", ["train.py"]),
         ('"base.pt"', "width", ["train.py"]),

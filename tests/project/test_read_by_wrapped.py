@@ -62,6 +62,9 @@ WRAP = "    net = nn.DataParallel(net)\n"
         ("", "", []),
         ("nn.DataParallel(net)", "nn.parallel.DistributedDataParallel(net)", []),
         ("print(", 'torch.optim.SGD(net.parameters(), 0.1).load_state_dict(saved["optimizer"])\n    print(', []),
+        ("nn.DataParallel(net)", "nn.DataParallel(net).cuda()", []),
+        ("    saved =", "    net = net.cuda().eval()\n    saved =", []),
+        (WRAP, "    net = net.cuda().eval()\n", ["train.py:TDL202"]),
         (WRAP, "", ["train.py:TDL202"]),
         (WRAP, "    if len(name) > 3:\n        net = nn.DataParallel(net)\n", ["train.py:TDL202"]),
         ("nn.DataParallel(net)", "torch.compile(net)", ["train.py:TDL202"]),
@@ -84,3 +87,15 @@ def test_what_is_wrapped_on_some_paths_alone(tmp_path: Path) -> None:
         "Net().cuda()\n    if torch.cuda.device_count() > 1:\n        net = nn.DataParallel(net)",
     )
     assert "train.py:TDL202" in found(application(tmp_path, train=train, nets=NETS, test=TEST))
+
+
+def test_what_is_wrapped_on_each_path(tmp_path: Path) -> None:
+    """By one wrapper or another: the keys have the prefix in any case."""
+    train = TRAIN.replace(
+        "net = nn.DataParallel(Net()).cuda()",
+        "net = Net()\n    if torch.distributed.is_initialized():\n        net = DDP(net.cuda())\n    else:\n"
+        "        net = nn.DataParallel(net).cuda()",
+    ).replace("from nets", "from torch.nn.parallel import DistributedDataParallel as DDP\nfrom nets")
+    assert "train.py:TDL202" not in found(application(tmp_path, train=train, nets=NETS, test=TEST))
+    test = TEST.replace(WRAP, "")
+    assert "train.py:TDL202" in found(application(tmp_path, train=train, nets=NETS, test=test))

@@ -49,8 +49,8 @@ class _Memory:
     def __init__(self) -> None:
         self.hands_on: dict[ast.AST, str] = {}
         """The parameters that functions hand on to a load, and that say where to unless they are None."""
-        self.saved: dict[str, StateDict] = {}
-        """The state dicts that are saved without a prefix, by the text of the path."""
+        self.saved: dict[str, tuple[StateDict, list[ast.AST | None]]] = {}
+        """The state dicts that are saved without a prefix, by the text of the path, and what wraps them otherwise."""
         self.saved_in: set[tuple[int, str]] = set()
         """The texts of the paths that are saved, with the activation of the function that does so."""
 
@@ -211,11 +211,12 @@ def _note_save(frame: Frame, state: State, node: ast.Call, name: str, arguments:
     path = frame.machine.text_of(arguments.positional[1][0]) if len(arguments.positional) > 1 else ""
     if path:
         memory.saved_in.add((frame.activation, path))
-    for held, conditional in _state_dicts(arguments.value(0, "obj"), False):
+    found = _state_dicts(arguments.value(0, "obj"), False)
+    for held, conditional in found:
         if held.prefix:
             _record_save(frame, node, held, conditional)
         elif path:
-            memory.saved[path] = held
+            memory.saved[path] = held, [each.made_at for each, _ in found if each.prefix]
 
 
 def _note_helper(event: ForeignCalled) -> None:
@@ -228,13 +229,18 @@ def _note_helper(event: ForeignCalled) -> None:
 
 
 def _state_dicts(value: Value, conditional: bool) -> list[tuple[StateDict, bool]]:
-    """The state dicts in what is saved, and whether each is there on some paths only."""
+    """The state dicts in what is saved, and whether each is there on some paths only.
+
+    Where all paths wrap the model, in whatever wrappers of one prefix, it is on the keys in any case.
+    """
     if isinstance(value, StateDict):
         return [(value, conditional)]
     if isinstance(value, Map):
         return [found for _, each in value.items for found in _state_dicts(each, conditional)]
     if isinstance(value, Choice):
-        return [found for _, each in alternatives(value) for found in _state_dicts(each, True)]
+        held = [each for _, each in alternatives(value)]
+        alike = len({each.prefix if isinstance(each, StateDict) else None for each in held}) == 1
+        return [found for each in held for found in _state_dicts(each, conditional or not alike)]
     return []
 
 
@@ -279,7 +285,8 @@ def _note_module_method(event: ModuleMethodCalled) -> None:
     machine.explain(("prefix", target.prefix))
     saved = value if isinstance(value, StateDict) and not value.prefix else None
     if isinstance(value, Loaded):
-        saved = machine.memory(_Memory).saved.get(value.path)
+        saved, wrapped = machine.memory(_Memory).saved.get(value.path, (None, []))
+        saved = None if target.made_at in wrapped else saved  # the very model that was saved, wrapped or not
     if saved is None or strips(machine.tree):
         return
     machine.record_anyway(

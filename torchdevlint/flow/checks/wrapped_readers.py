@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
 from torchdevlint.flow.checks.saved_names import before
 from torchdevlint.flow.checks.telling_names import may_be_equal
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, last_name, names_one_of, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import assignment_of, nodes_in
+
+_GIVING_ITSELF = torch_api.MOVE_METHODS | {"eval", "train"}
+"""Methods of a Module that give the Module."""
 
 
 def is_read_by_wrapped(own: ModuleFile, save: ast.Call, readers: list[ModuleFile], project: Project) -> bool:
@@ -57,7 +61,17 @@ def _is_wrapped(scope: ast.AST, fill: ast.Call) -> bool:
     for statement in before(scope, fill) if model is not None else ():
         bound = assignment_of(statement)
         if bound is not None and names_one_of(model, bound.targets):
-            return isinstance(bound.value, ast.Call) and last_name(bound.value.func) == "DataParallel"
+            value = behind_moves(bound.value)
+            if value is not bound.value and dotted_path(value) == model:
+                continue
+            return isinstance(value, ast.Call) and last_name(value.func) == "DataParallel"
         if any(each.id == model and isinstance(each.ctx, ast.Store) for each in nodes_in(statement, ast.Name)):
             return False
     return False
+
+
+def behind_moves(node: ast.expr) -> ast.expr:
+    """``nn.DataParallel(net)`` of ``nn.DataParallel(net).cuda()``: what is moved, or set to train, itself otherwise."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GIVING_ITSELF:
+        node = node.func.value
+    return node

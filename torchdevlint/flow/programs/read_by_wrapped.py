@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.file_names import Place, Texts, file_names, scopes_of
 from torchdevlint.flow.checks.telling_names import may_be_equal
+from torchdevlint.flow.checks.wrapped_readers import behind_moves
 from torchdevlint.flow.facts.checkpoints import WrappedStateDict
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, names_one_of, public_path
@@ -118,10 +119,18 @@ def _is_wrapped(file: ModuleFile, call: ast.Call, prefix: str) -> bool:
     path = dotted_path(call.func.value)
     body = getattr(scopes_of(file.tree, call)[0], "body", [])
     bound = [] if path is None else list(_bound_before(file, call, path))
+    while bound and bound[-1][0] in body and _is_moved_in_place(path, bound[-1][1]):
+        bound.pop()
     if not bound or bound[-1][0] not in body:
         return False
-    value = bound[-1][1]
+    value = behind_moves(bound[-1][1])
     return isinstance(value, ast.Call) and torch_api.WRAPPER_MODULES.get(public_path(value.func)) == prefix
+
+
+def _is_moved_in_place(path: str | None, value: ast.expr) -> bool:
+    """``net.cuda()``, which `net` is bound to."""
+    moved = behind_moves(value)
+    return moved is not value and dotted_path(moved) == path
 
 
 def _bound_before(file: ModuleFile, call: ast.Call, path: str) -> Iterator[tuple[ast.stmt | ast.expr, ast.expr]]:
