@@ -39,8 +39,8 @@ prefix, and files that were written before have it.
 ## What it cannot see
 Files written by another program, wrappers from libraries that it does not know, and a wrap in another file. It is
 silent when the same file loads the state back into an equal wrapper, or into the very attribute that was saved, or
-strips the prefix, since then the format is at least consistent, and when another file of the project that fills a model from a file takes prefixes off the keys,
-or all that do wrap their models in any case.
+strips the prefix, since then the format is at least consistent, and when another file of the project that fills a model
+from a file takes prefixes off the keys, or all that do wrap their models in any case.
 
 ## References
 - [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html), "Saving

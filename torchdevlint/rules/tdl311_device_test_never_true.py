@@ -60,6 +60,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from torchdevlint.flow.checks.asked_types import ANY_TYPE, adds_nothing
 from torchdevlint.flow.events import Asked, Compared
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once
@@ -118,7 +119,7 @@ class NeverTrue(Fact, frozen=True):
     asserted: bool = False
 
 
-_CPU_TYPES = torch_api.TENSOR_CLASSES - {"torch.Tensor", "torch.autograd.Variable"}
+_CPU_TYPES = torch_api.TENSOR_CLASSES - ANY_TYPE
 _OF_GPU = regex(r"\b(cuda|xpu|mps|npu|hpu)\.\w*Tensor|is_cuda")
 """What a function says that knows of the types of accelerators too."""
 
@@ -263,7 +264,7 @@ def _note_instance(frame: Frame, state: State, node: ast.Call, name: str, argume
     device, kinds = _elsewhere(value), _items(wanted)
     if device is None or not kinds or not all(isinstance(each, Ref) and each.name in _CPU_TYPES for each in kinds):
         return
-    if _knows_others(frame):
+    if _knows_others(frame) or adds_nothing(frame, state, node):
         return
     machine = frame.machine
     argument = device.name if device.origin is Origin.ARGUMENT else None

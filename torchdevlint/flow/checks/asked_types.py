@@ -1,0 +1,43 @@
+"""Tests for the type of a tensor: whether one beside it is true of any tensor, so that the type adds nothing."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Ref, Seq, Value
+from torchdevlint.source.nodes import nodes_in
+
+ANY_TYPE = frozenset({"torch.Tensor", "torch.autograd.Variable"})
+"""Classes of which every tensor is an instance."""
+
+
+def adds_nothing(frame: Frame, state: State, node: ast.Call) -> bool:
+    """Whether a test beside it is true of any tensor: ``isinstance(x, torch.Tensor) or isinstance(x, ..)``."""
+    for each in nodes_in(frame.function or frame.machine.tree, ast.BoolOp):
+        parts = [part if isinstance(each.op, ast.Or) else _denied(part) for part in each.values]
+        if node in parts and any(_is_of_any_tensor(frame, state, part, node) for part in parts):
+            return True
+    return False
+
+
+def _denied(node: ast.expr) -> ast.expr | None:
+    return node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else None
+
+
+def _is_of_any_tensor(frame: Frame, state: State, part: ast.expr | None, node: ast.Call) -> bool:
+    """Whether a part of a test asks whether what another one asks about is a tensor at all."""
+    if not isinstance(part, ast.Call) or not part.args or part.keywords:
+        return False
+    if ast.dump(part.args[0]) != ast.dump(node.args[0]):
+        return False
+    called = frame.evaluate(part.func, state)
+    if called == Ref("torch.is_tensor"):
+        return True
+    asked = _classes(frame.evaluate(part.args[-1], state)) if called == Ref("builtins.isinstance") else []
+    return any(isinstance(each, Ref) and each.name in ANY_TYPE for each in asked)
+
+
+def _classes(value: Value) -> list[Value]:
+    return list(value.items or ()) if isinstance(value, Seq) else [value]
