@@ -10,8 +10,10 @@ were moved, in another method of its class too: training moves them, and testing
 method asks for, to send inputs there. What a tokenizer or
 processor of transformers gives with `return_tensors="pt"` is such a batch as well, until its `to`, which works in
 place, or its entries are moved; a model that `from_pretrained` reads is on the CPU until it is moved, unless it is
-told a `device_map`. Of a call that moves some parts of one thing for a model,
-`model(batch["ids"].to(device), batch["mask"])`, the part that it does not move counts as well, whatever holds them.
+told a `device_map`.
+
+Of a call that moves some parts of one thing for a model, `model(batch["ids"].to(device), batch["mask"])`, the part that
+it does not move counts as well, whatever holds them.
 
 ## Why is this bad?
 A `DataLoader` gives tensors of the CPU, and pinning them does not move them either. So the first step on an accelerator

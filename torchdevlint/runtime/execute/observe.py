@@ -149,6 +149,11 @@ def holds_tensors(instance: Any) -> bool:
     return isinstance(instance, torch.nn.Module) and any(True for _ in (*instance.parameters(), *instance.buffers()))
 
 
+def without_value(instance: Any, target: Target) -> str:
+    """An attribute that the flagged statement reads of an object, and that is None: it shows nothing of its place."""
+    return next((each for each in attributes(target) if getattr(instance, each, each) is None), "")
+
+
 class Movement:
     """Watches a statement that drops what it has moved: where the tensor is when the statement is over."""
 

@@ -275,7 +275,10 @@ def _observed(
     if target.silent or target.code == "TDL012":
         if not (any(map(is_placed, values.values())) or observe.holds_tensors(instance)):
             return Observation(None, "it ran with a stand-in for the object that says the device")
-        return observe.of_result(result, watch, machine, setting)
+        shown = observe.of_result(result, watch, machine, setting)
+        if not shown.symptom and (empty := observe.without_value(instance, target)):
+            return Observation(None, f"`self.{empty}` is None here", observed=shown.observed)
+        return shown
     return _without_error(program, values, watch)
 
 
