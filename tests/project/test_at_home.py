@@ -618,6 +618,10 @@ def test_a_lost_conversion_places_nothing(tmp_path: Path) -> None:
     root = application(tmp_path, score=CONVERTED)
     assert found(root) == []
     assert found(root, "TDL001") == ["score.py:TDL001"]
+    (root / "score.py").write_text(CONVERTED.partition("if __name__")[0])
+    (root / "main.py").write_text("import importlib\n\nprint(importlib.import_module('score').prepare)\n")
+    assert found(root) == []
+    (root / "main.py").unlink()
     moved = CONVERTED.replace("return frame.to(place)", "return frame").replace("torch.float32", "place")
     (root / "score.py").write_text(moved)
     assert found(root) == ["score.py:TDL001"]

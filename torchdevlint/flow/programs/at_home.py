@@ -104,7 +104,7 @@ class Home:
             return not is_of_ranks(fact)
         if self._machines.is_of_cuda_library(fact):
             return not is_of_ranks(fact)
-        if (isinstance(fact, DiscardedMove) and fact.named) or fact.is_met_anywhere:
+        if (isinstance(fact, DiscardedMove) and (fact.named or not fact.moves)) or fact.is_met_anywhere:
             return self._application.has_no_users
         if fact.wrong_result and not self._on_accelerators.use_what_is_given(fact.at.row, fact.wrong_result):
             return True
@@ -181,8 +181,6 @@ class Home:
 
     def _lost_move_hurts_nobody(self, fact: DiscardedMove) -> bool:
         assert self._project is not None
-        if not fact.moves:
-            return True
         if self._callers.importers():
             return False
         return is_moved_where_called(self._tree, fact) or is_moved_before(self._tree, fact, self._project)
