@@ -23,6 +23,7 @@ _WITH_DIMENSIONS = frozenset(
     vstack dstack concatenate tile repeat outer tril triu diag
     """.split()
 )
+_OF_DATA = frozenset({"array", "asarray"})
 _ASKING = frozenset({"Tensor", "is_tensor", "hasattr"})
 """What asks whether something is a tensor, or is what it is told."""
 _MAX_HOPS = 3
@@ -62,12 +63,19 @@ def _array_dimensions(frame: Frame, state: State, node: ast.expr, hops: int) -> 
         known = any(arrays) and all(
             arrays[at] or _is_number(frame, state, each) for at, each in enumerate(_sides(node))
         )
-        return known, max((ndim for _, ndim in sides if ndim is not None), default=None) if known else None
+        return known, _broadcast([ndim for known, ndim in sides if known]) if known else None
     if isinstance(node, (ast.List, ast.Tuple)):
         return bool(node.elts) and all(_array_dimensions(frame, state, each, hops)[0] for each in node.elts), None
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return _array_dimensions(frame, state, node.value, hops)[0], None
     return _of_call(frame, state, node, hops) if isinstance(node, ast.Call) else (False, None)
+
+
+def _broadcast(dimensions: list[int | None]) -> int | None:
+    """How many dimensions arrays have together: none where each is one number, else as many as those that are known."""
+    if all(each == 0 for each in dimensions):
+        return 0
+    return max((each for each in dimensions if each), default=None)
 
 
 def _sides(node: ast.BinOp) -> tuple[ast.expr, ast.expr]:
@@ -134,7 +142,15 @@ def _of_call(frame: Frame, state: State, node: ast.Call, hops: int) -> tuple[boo
         return True, None
     maker = frame.evaluate(node.func, state) if dotted_path(node.func) is not None else UNKNOWN
     library, _, function = maker.name.partition(".") if isinstance(maker, Ref) else ("", "", "")
+    if library == "numpy" and function in _OF_DATA and _is_of_number(frame, state, node):
+        return True, 0
     if library in _LIBRARIES:
         return True, AT_LEAST_1 if library == "numpy" and function in _WITH_DIMENSIONS else None
     of_array = isinstance(node.func, ast.Attribute) and not isinstance(maker, Ref)
     return of_array and _array_dimensions(frame, state, node.func, hops)[0], None
+
+
+def _is_of_number(frame: Frame, state: State, node: ast.Call) -> bool:
+    """``np.array(0.0)`` and ``np.asarray(scale, dtype=np.float32)``: an array without dimensions."""
+    is_plain = len(node.args) == 1 and all(each.arg == "dtype" for each in node.keywords)
+    return is_plain and is_number(frame.evaluate(node.args[0], state))

@@ -101,7 +101,11 @@ def _make(frame: Frame, state: State, node: ast.Call, name: str, tail: str, argu
         return _from_data(frame, state, node, name, arguments, device)
     if tail == "normal" and "size" not in arguments.keywords and len(arguments.positional) < 3:
         return next((value for value in arguments.values if isinstance(value, Tensor)), UNKNOWN)
-    return created(frame, state, node, name, _factory_ndim(tail, arguments), device)
+    ndim = _factory_ndim(tail, arguments)
+    if tail == "from_numpy" and arguments.positional:
+        data = arguments.positional[0][0]
+        ndim = 0 if array_dimensions(frame, state, data)[1] == 0 else ndim
+    return created(frame, state, node, name, ndim, device)
 
 
 def _factory_ndim(tail: str, arguments: Arguments) -> int | None:
