@@ -20,7 +20,7 @@ from torchdevlint.flow.run.objects import keep, registered, relocate, write_attr
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.assigned import values_by_path, values_by_target
 from torchdevlint.flow.scope.names import dotted_path, public_path
-from torchdevlint.flow.scope.overwritten_items import stores_replaced, stores_that_replace_all
+from torchdevlint.flow.scope.overwritten_items import stores_replaced, stores_that_replace_all, stores_where_asked
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import DEFAULT, LOADER, TOP, on_cpu
 from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, settle, unpacked
@@ -240,8 +240,11 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
         _forget_item(state, root, dotted_path(target))
         state.bind(root, under_each(state, base, lambda each: _with_any_item(each, settle(value, state.conditions))))
         return
-    if isinstance(base, Seq) and root is not None and target in _replacing(frame):
+    if isinstance(base, Seq) and root is not None and target in stores_that_replace_all(_around(frame)):
         state.bind(root, Seq(None, value, (value,)))
+        return
+    if isinstance(base, Seq) and root is not None and target in stores_where_asked(_around(frame)):
+        state.bind(root, UNKNOWN)
         return
     if isinstance(base, Seq) and root is not None:
         held = base.items if base.items is not None else base.members or (base.element,)
@@ -271,8 +274,8 @@ def _forget_item(state: State, root: str, item: str | None) -> None:
         state.paths.pop(item, None)
 
 
-def _replacing(frame: Frame) -> frozenset[ast.Subscript]:
-    return stores_that_replace_all(frame.function or frame.machine.reading.tree_here)
+def _around(frame: Frame) -> ast.AST:
+    return frame.function or frame.machine.reading.tree_here
 
 
 def _updates(frame: Frame, receiver: Obj, target: ast.Attribute) -> bool:

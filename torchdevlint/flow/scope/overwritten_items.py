@@ -13,6 +13,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.source.nodes import assignment_of, assignments_in, inside, nodes_in, once_a_node
 
 _LEAVING = (ast.Break, ast.Continue, ast.Return)
+_PLACES = frozenset("is_cuda is_cpu is_mps is_xpu device".split())
 
 
 @once_a_node
@@ -37,6 +38,28 @@ def stores_that_replace_all(scope: ast.AST) -> frozenset[ast.Subscript]:
     return frozenset(found)
 
 
+@once_a_node
+def stores_where_asked(scope: ast.AST) -> frozenset[ast.Subscript]:
+    """The targets ``kept[i]`` that a loop over `kept` comes by for the items that are in the wrong place.
+
+    ``for i, x in enumerate(kept): if x.is_mps: kept[i] = x.cpu()`` brings all to one place, wherever they were.
+    """
+    found = set()
+    for loop in nodes_in(scope, ast.For):
+        counter, _ = _counted(loop)
+        for each in loop.body if counter is not None else ():
+            if isinstance(each, ast.If) and _asks_for_place(each.test, loop):
+                found.update(_stored_each_round(each, counter))  # type: ignore[arg-type]
+    return frozenset(found)
+
+
+def _asks_for_place(test: ast.expr, loop: ast.For) -> bool:
+    """``x.is_mps``, ``x.device.type == "mps"``, ``kept[i].device != device`` of what a loop goes through."""
+    bound = {each.id for each in inside(loop.target) if isinstance(each, ast.Name)}
+    asked = (each.value for each in inside(test) if isinstance(each, ast.Attribute) and each.attr in _PLACES)
+    return any(isinstance(part, ast.Name) and part.id in bound for each in asked for part in inside(each))
+
+
 def _counted(loop: ast.For) -> tuple[str | None, bool]:
     """`i` of ``for i in range(..)`` and ``for i, x in enumerate(..)``, and whether it counts from 0."""
     call, target = loop.iter, loop.target
@@ -52,8 +75,8 @@ def _counted(loop: ast.For) -> tuple[str | None, bool]:
     return (target.id if isinstance(target, ast.Name) else None), from_zero
 
 
-def _stored_each_round(loop: ast.For, counter: str) -> list[ast.Subscript]:
-    statements = (each for each in loop.body if isinstance(each, ast.Assign))
+def _stored_each_round(block: ast.For | ast.If, counter: str) -> list[ast.Subscript]:
+    statements = (each for each in block.body if isinstance(each, ast.Assign))
     targets = (target for each in statements for target in each.targets)
     found = (each for target in targets for each in (target.elts if isinstance(target, ast.Tuple) else [target]))
     return [
