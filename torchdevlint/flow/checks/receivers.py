@@ -28,7 +28,7 @@ _CALLED_DATA = regex(r"(?:\w+_)?(?:batch|inputs|samples?|features|targets|labels
 """Names of dicts that hold tensors: a second witness, beside a loop that does nothing but move each value."""
 
 
-def tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | None:
+def tensor_evidence(frame: Frame, node: ast.expr, state: State, method: str = "to") -> Evidence | None:
     """Why `node` is a tensor, as related places; None if it is not, or nobody knows.
 
     Of a tensor nobody asks whether it has a ``to``.
@@ -50,7 +50,7 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | No
         evidence = _shown(frame, node, shown_by(frame, node, state))
     if evidence is None and isinstance(node, ast.Name):
         evidence = _element_of_batch(frame, node, state) or _value_of_batch(frame, node)
-    return evidence if evidence is not None else _shown(frame, node, moved_beside(frame, node))
+    return evidence if evidence is not None else _shown(frame, node, moved_beside(frame, node, method))
 
 
 def _is_of_batch(frame: Frame, node: ast.Subscript, found: list[Value]) -> bool:

@@ -1,0 +1,63 @@
+"""Attributes that are told to move beside tensors: they may be of a class in another file whose `to` moves in place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import found, inside
+
+__all__ = ["inside"]
+
+ACTOR = """import torch
+
+class Agent:
+    def __init__(self, dynamics, policy):
+        self.dynamics, self.policy = dynamics, policy
+
+    def reset(self, device):
+        self.state = self.dynamics.first(1)
+        self.action = torch.zeros(1, 3)
+        self.state.to(device)
+        self.action = self.action.to(device)
+
+    def __call__(self, x):
+        self.action = self.policy(x, self.state)
+        return self.action
+"""
+STATE = """from dataclasses import dataclass
+import torch
+
+@dataclass
+class State:
+    mean: torch.Tensor
+
+    def {method}(self, device):
+        for name, value in self.__dict__.items():
+            {moves}
+"""
+MAIN = "from actor import Agent\nimport state\n\nAgent(None, None).reset('cuda')\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "moves", "expected"),
+    [
+        ("to", "setattr(self, name, value.to(device))", []),
+        ("to", "self.mean = self.mean.to(device)", []),
+        ("to", "print(name, value.to(device))", ["actor.py:TDL001"]),
+        ("moved", "setattr(self, name, value.to(device))", ["actor.py:TDL001"]),
+    ],
+)
+def test_an_attribute_may_be_of_a_class_that_moves_in_place(
+    tmp_path: Path, method: str, moves: str, expected: list[str]
+) -> None:
+    state = STATE.format(method=method, moves=moves)
+    assert found(application(tmp_path, actor=ACTOR, state=state, main=MAIN)) == expected
+
+
+def test_a_module_moves_what_it_keeps_itself(tmp_path: Path) -> None:
+    state = STATE.format(method="to", moves="self.mean = value.to(device)")
+    state = state.replace("class State:", "class State(torch.nn.Module):")
+    assert "actor.py:TDL001" in found(application(tmp_path, actor=ACTOR, state=state, main=MAIN))
