@@ -53,7 +53,7 @@ Geometric). A move inside an expression (`print(x.cuda())`) has a result that is
 only a `DataParallel` reads afterwards, which moves its inputs itself. In an application, which nothing installs, the
 finding is [advice](../advice.md) where the tensor is on CUDA by name already (`.type(torch.cuda.FloatTensor)`): with
 one GPU the move would do nothing. So it is where the next line moves the tensor, or all callers have moved it, be it
-before it was pickled.
+before it was pickled, and so is a conversion, which places nothing.
 
 ## References
 - [torch.Tensor.to](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html): returns a tensor

@@ -1,5 +1,5 @@
 """What ends a program on every machine: names that nothing binds, arguments that a function does not take, methods for
-sizes.
+sizes, attributes that no object has.
 
 What comes there was never run as it stands, so nobody meets what it says of devices.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from torchdevlint.flow.checks.saved_names import bound_before
+from torchdevlint.flow.programs.missing_attributes import asks_what_is_missing
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
@@ -49,7 +50,7 @@ def ends_in_error(project: Project) -> Ways:
 
 
 def _raises(scope: Scope, call: ast.Call) -> bool:
-    return _does_not_take(scope, call) or _takes_method_for_size(scope, call)
+    return _does_not_take(scope, call) or _takes_method_for_size(scope, call) or asks_what_is_missing(scope, call)
 
 
 def _takes_method_for_size(scope: Scope, call: ast.Call) -> bool:
