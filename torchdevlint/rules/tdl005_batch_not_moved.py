@@ -3,17 +3,13 @@
 ## What it does
 Finds inputs, labels and masks that come out of a loader and reach the model, the loss or another operation as they
 were collated, while the model or the other part of the batch was moved. The classic is a training loop that moves `x`
-and forgets `y`. A loop over something of unknown kind, such as what a function gives, counts as a loader if it unpacks
-what it gets and moves a part of that, by itself or in the call that takes it; so does an argument named like data, of
-which a function that nothing in the file calls moves a part. A model of unknown kind is taken to be where its inputs
-were moved, in another method of its class too: training moves them, and testing forgets it; so is one whose place a
-method asks for, to send inputs there. What a tokenizer or
-processor of transformers gives with `return_tensors="pt"` is such a batch as well, until its `to`, which works in
-place, or its entries are moved; a model that `from_pretrained` reads is on the CPU until it is moved, unless it is
-told a `device_map`.
-
-Of a call that moves some parts of one thing for a model, `model(batch["ids"].to(device), batch["mask"])`, the part that
-it does not move counts as well, whatever holds them.
+and forgets `y`. A loop over something of unknown kind counts as one over a loader if it unpacks what it gets and moves
+a part of it; so does an argument named like data, of which a function that nothing in the file calls moves a part. A
+model of unknown kind is taken to be where its inputs were moved, also in another method of its class, or where a method
+asks it to be. What a tokenizer or processor of transformers gives with `return_tensors="pt"` is such a batch as well,
+until its `to`, which works in place, or its entries are moved; a model that `from_pretrained` reads is on the CPU until
+it is moved, unless it is told a `device_map`. Of `model(batch["ids"].to(device), batch["mask"])`, the part that is not
+moved counts as well.
 
 ## Why is this bad?
 A `DataLoader` gives tensors of the CPU, and pinning them does not move them either. So the first step on an accelerator
