@@ -8,12 +8,12 @@ Finds functions with a parameter `device` or `map_location` that they never read
   address without any (a file is TDL201's);
 - they move whatever they are given, but for one case, or are called after a move (`to`, `change_device`) and do none;
 - they are the `to` of an object, and move some of its tensors;
-- they choose one themselves, also where they read the parameter only if it is None: that test is the wrong way round;
+- they choose one themselves, also where they read it only if it is None, the wrong way round;
 - they call a function or class of the file, or `super().__init__(..)`, that takes it too, and is not given it.
 
-So are functions that ask where something is, `device = x.device`, and never read the answer, where they give that
-model an argument as it came, return what they brought to the CPU, or what a factory makes there leaves them or meets
-what they were given; and those that ask whether `x` is elsewhere, and leave it there.
+So are functions that ask for `x.device` and never read the answer, where they give that model an argument as it came,
+return what they brought to the CPU, or what a factory makes leaves them or meets what they were given; and those that
+ask whether `x` is elsewhere, and leave it there.
 
 ## Why is this bad?
 The caller says where the result is to be, and nothing happens. It is on the CPU, and the error comes later, in another
