@@ -201,3 +201,39 @@ def test_a_broken_module_beside_others(tmp_path: Path, plain: str, files: dict[s
     tree.forget()
     assert ("plain.py:TDL901" in found(root)) is is_found
     assert "plain.py:TDL901" in found(root, "TDL901")
+
+
+@pytest.mark.parametrize(
+    ("files", "is_found"),
+    [
+        pytest.param({}, False, id="only handed on"),
+        pytest.param({"main": "from whole import Net\nimport lib\n"}, True, id="the outer package"),
+        pytest.param(
+            {"main": "from whole import Net\nfrom lib.layers.more import more\n"}, True, id="a part beside it"
+        ),
+        pytest.param(
+            {"main": "from whole import Net\nimport importlib\nimportlib.import_module('lib')\n"}, True, id="text"
+        ),
+        pytest.param(
+            {"lib/run": "from lib.layers import more\nif __name__ == '__main__':\n    more\n"}, True, id="program"
+        ),
+        pytest.param({"lib/run": "if __name__ == '__main__':\n    print(1)\n"}, False, id="another program"),
+        pytest.param({"main": "import other\n", "whole": ""}, True, id="nothing else of torch"),
+    ],
+)
+def test_a_broken_module_of_a_package_that_nobody_imports(
+    tmp_path: Path, files: dict[str, str], is_found: bool
+) -> None:
+    """What packages hand on is for those who import them."""
+    (tmp_path / "lib" / "layers").mkdir(parents=True)
+    whole = "import torch\n\nclass Net(torch.nn.Module):\n    pass\n"
+    root = application(
+        tmp_path, **{"main": "from whole import Net\n", "whole": whole, "README.md": "# Nets\n", **files}
+    )
+    (root / "lib" / "__init__.py").write_text("from .layers import *\n")
+    (root / "lib" / "layers" / "__init__.py").write_text("from .plain import Plain\n")
+    (root / "lib" / "layers" / "more.py").write_text("def more():\n    pass\n")
+    (root / "lib" / "layers" / "plain.py").write_text(BROKEN)
+    tree.forget()
+    assert ("plain.py:TDL901" in found(root)) is is_found
+    assert "plain.py:TDL901" in found(root, "TDL901")

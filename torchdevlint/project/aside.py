@@ -58,7 +58,7 @@ def is_aside(filename: str, data: bytes) -> bool:
 
     So it is with what was put aside, whatever it holds, and with the cells of a notebook that were saved as a module:
     who runs them pastes them into one. So it is in an application with what was begun and left, and with definitions
-    beside modules that are imported, if nothing says the name of their file.
+    beside modules that are imported, if nothing says the name of their file, or in a package that nobody imports.
     """
     path = os.path.abspath(filename)
     if os.path.basename(path) in _LEFT_BY_TOOLS:
@@ -69,9 +69,9 @@ def is_aside(filename: str, data: bytes) -> bool:
         return True
     if not path.endswith(".py") or not os.path.isfile(path):
         return False
-    if b"torch" in data and not (_is_begun(data) or _is_left_among_others(path, data)):
+    if b"torch" in data and not (_is_begun(data) or _is_left_among_others(path, data) or _is_handed_on(path, data)):
         return False
-    if len(saying(path, ()) or ()) < _FEWEST_OTHERS or importers(path) != ():
+    if len(saying(path, ()) or ()) < _FEWEST_OTHERS or _packages_around(path) is None:
         return False
     project = around(filename, HELD.library)
     if project is None or not _is_there_as_a_whole(project):
@@ -114,6 +114,51 @@ def _is_left_among_others(path: str, data: bytes) -> bool:
     if name == "__init__" or saying(path, (name,)) != () or saying(path, (name,), beside_code=True) != ():
         return False
     return any(importers(each) for each in saying(path, ()) or () if os.path.dirname(each) == folder)
+
+
+def _is_handed_on(path: str, data: bytes) -> bool:
+    """Whether a file only defines something, and the packages around it hand that on to nobody.
+
+    Others of the project that are imported are what its programs are made of.
+    """
+    text = _TEXT.sub(b"", data)
+    if _RUNS.search(text) or not _DEFINES.search(text) or not importers(path):
+        return False
+    packages = _packages_around(path)
+    if packages is None or any(saying(path, (each,)) != () for each in ("import_module", "__import__")):
+        return False
+    beside = (each for each in saying(path, ("torch",)) or () if not any(_is_below(each, one) for one in packages))
+    return any(map(importers, beside))
+
+
+def _packages_around(path: str) -> set[str] | None:
+    """The `__init__` of packages around a file that alone import it, and each other; None if something else does.
+
+    To import anything of a package is to run its `__init__`.
+    """
+    left, packages = [path], set[str]()
+    while left:
+        found = importers(left.pop())
+        if found is None or not all(
+            os.path.basename(each) == "__init__.py" and _is_below(path, each) for each in found
+        ):
+            return None
+        left += [each for each in found if each not in packages]
+        packages.update(found)
+    return packages if not packages or _is_for_itself(min(packages, key=len)) else None
+
+
+def _is_for_itself(init: str) -> bool:
+    """Whether nothing outside of a package imports anything of it, nor a program inside."""
+    programs = set(saying(init, ("__main__",)) or ())
+    inside = [each for each in saying(init, ()) or () if _is_below(each, init)]
+    importing = {each for one in inside for each in importers(one) or ()}
+    return all(_is_below(each, init) and each not in programs for each in importing)
+
+
+def _is_below(path: str, init: str) -> bool:
+    """Whether a file is in the package of an `__init__.py`, or in one of that."""
+    return path.startswith(os.path.dirname(init) + os.sep)
 
 
 def _is_text(statement: ast.stmt) -> bool:
