@@ -4,8 +4,7 @@
 Finds functions with a parameter `device` or `map_location` that they never read, or not where they have to, where
 
 - what they return, or give to a model, is made on the default device, by `torch.zeros(..)` and its kin;
-- they read a checkpoint with `map_location="cpu"` and give it back, or take `map_location` and read weights from an
-  address without any (a file is TDL201's);
+- they read a checkpoint with `map_location="cpu"` and give it back, or weights from an address (a file is TDL201's);
 - they move whatever they are given, but for one case, or are called after a move (`to`, `change_device`) and do none;
 - they are the `to` of an object, and move some of its tensors;
 - they choose one themselves, also where they read it only if it is None, the wrong way round;
