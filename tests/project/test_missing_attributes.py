@@ -64,6 +64,8 @@ def test_an_attribute_that_nothing_gives_the_object(tmp_path: Path) -> None:
         ("self.model", "self.net"),
         ("self.model", "self.kept"),
         ("self.model", "self._model"),
+        ("self.model", "self.kept['model']"),
+        ("self.model", "self.kept[0].model"),
         ("    limit = 3\n", "    limit = 3\n    model = nn.Linear(3, 3)\n"),
         ("    limit = 3\n", "    limit = 3\n\n    @property\n    def model(self):\n        return self.net\n"),
         ("        return self.net(x)", "        self.model = x\n        return self.net(x)"),

@@ -36,6 +36,8 @@ def asks_what_is_missing(scope: Scope, call: ast.Call) -> bool:
     name, _, method = rest.partition(".")
     if owner is None or first != "self" or not method or name.startswith("_") or name in _OF_MODULES:
         return False
+    if not name.isidentifier():  # ``self.kept["net"].eval()`` asks for an item of what is kept
+        return False
     if not isinstance(scope.function, _FUNCTIONS) or scope.file.path.endswith(NOTEBOOK):
         return False
     line = _line_of(scope, owner)
