@@ -58,12 +58,13 @@ dict can be.
 Modules that a function of another file makes of anything but a layer that it is given, or that come as an argument of
 which neither an annotation nor a test says that it holds modules; files that do not contain the word `torch`. What
 `__init__` hands on to another constructor may be registered there. A list of one module that was given as an argument,
-`self.teacher = [teacher]`, is the usual way to keep a module *out* of the registry on purpose, and is left alone. So
-are modules without parameters, such as `nn.ReLU`, modules which are registered under another name as well, be it by a
-Module of the project that they are given to (`Stack(self.layers)`), modules that have nothing but parameters, which a
-`ParameterList` of the class has as well, and classes that override `_apply`. Modules of this file that hold constant
-buffers only, and that the class itself moves before each use, are left alone too; layers with parameters that are moved
-so compute in the right place, but are still neither trained nor saved.
+`self.teacher = [teacher]`, is the usual way to keep a module *out* of the registry on purpose, and is left alone; so is
+one module that is moved in the list and has an optimizer of its own. So are modules without parameters, such as
+`nn.ReLU`, modules which are registered under another name as well, be it by a Module of the project that they are given
+to (`Stack(self.layers)`), modules that have nothing but parameters, which a `ParameterList` of the class has as well,
+and classes that override `_apply`. Modules of this file that hold constant buffers only, and that the class itself
+moves before each use, are left alone too; layers with parameters that are moved so compute in the right place, but are
+still neither trained nor saved.
 
 ## References
 - [torch.nn.ModuleList](https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html) and

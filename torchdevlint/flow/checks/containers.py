@@ -12,7 +12,7 @@ from torchdevlint.flow.checks.argument_modules import holds_argument_modules
 from torchdevlint.flow.checks.element_moves import moves_elements
 from torchdevlint.flow.checks.foreign_layers import holds_foreign_layers
 from torchdevlint.flow.checks.registered_beside import assignments, is_registered, registers
-from torchdevlint.flow.checks.registered_parameters import has_parameters_of
+from torchdevlint.flow.checks.registered_parameters import has_parameters_of, is_kept_apart
 from torchdevlint.flow.checks.registering import only_assignment
 from torchdevlint.flow.events import AttributeRefused, Initialised, ItemAssigned
 from torchdevlint.flow.facts.modules import ModulesInContainer
@@ -90,7 +90,7 @@ def _note_initialised(event: Initialised) -> None:
         used = _first_read(info, attribute, event.method)
         if used is None or is_registered(info, attribute, place, machine.others):
             continue
-        if has_parameters_of(info, attribute, value, machine.others):
+        if is_kept_apart(info, attribute) or has_parameters_of(info, attribute, value, machine.others):
             continue
         if moves_elements(info, attribute, kind) and _holds_constants(value):
             continue

@@ -1,12 +1,17 @@
-"""Whether a Module has the parameters of what its plain list holds in a `ParameterList`, and nothing else is lost."""
+"""Whether a Module has the parameters of what its plain list holds otherwise, so that nothing is lost.
+
+They are in a `ParameterList`, or the one module of a list is moved there and trained by an optimizer of its own.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.checks.registering import only_assignment
+from torchdevlint.flow.checks.wrapped_readers import behind_moves
 from torchdevlint.flow.kinds.held_modules import classes_held, parts_of
-from torchdevlint.flow.scope.names import dotted_path, last_name, names_one_of
+from torchdevlint.flow.scope.names import dotted_path, last_name, names_one_of, public_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.others import OtherFiles
@@ -31,6 +36,18 @@ def has_parameters_of(info: ClassInfo, attribute: str, value: Value, others: Oth
     methods = [each for one in info.mro for each in one.methods.values()]
     held = [each for each in methods if any(_is_put(info, attribute, each, name) for name in _asked(each, lists))]
     return bool(held) and all(_has_parameters_alone(each, others) for each in _modules_in(value))
+
+
+def is_kept_apart(info: ClassInfo, attribute: str) -> bool:
+    """``self.critic = [Critic().cuda()]`` and ``optim.Adam(self.critic[0].parameters())``: hidden on purpose."""
+    assigned = only_assignment(info, attribute)
+    held = assigned.value.elts if assigned is not None and isinstance(assigned.value, ast.List) else []
+    if len(held) != 1 or held[0] is behind_moves(held[0]):
+        return False
+    made = (each for one in info.mro for each in nodes_in(one.node, ast.Call))
+    optimizers = (each for each in made if public_path(each.func).startswith("torch.optim."))
+    given = (part for each in optimizers for argument in each.args[:1] for part in inside(argument))
+    return any(isinstance(each, ast.Subscript) and dotted_path(each.value) == f"self.{attribute}" for each in given)
 
 
 def _asked(method: ast.AST, lists: set[str]) -> Iterator[str]:
