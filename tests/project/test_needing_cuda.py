@@ -208,7 +208,7 @@ def test_the_training_behind_a_load_says_which_gpu_it_has(tmp_path: Path, asked:
 
 @pytest.mark.parametrize(
     "read",
-    ["total = loss + wanted.to(self.device).sum()", "self.history.append(loss)", "kept = loss", "return loss"],
+    ["total = loss + wanted.to(self.device).sum()", "self.net.losses.append(loss)", "kept = loss", "return loss"],
 )
 def test_a_loss_that_meets_others_keeps_its_device(tmp_path: Path, read: str) -> None:
     main = RESUMING.replace("ASKED", "print(torch.cuda.get_device_name(0))").replace(
