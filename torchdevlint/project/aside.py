@@ -107,8 +107,7 @@ def _is_begun(data: bytes) -> bool:
 
 def _is_left_among_others(path: str, data: bytes) -> bool:
     """Whether a file only defines something, and nobody says its name, while others beside it are imported."""
-    text = _TEXT.sub(b"", data)
-    if _RUNS.search(text) or not _DEFINES.search(text):
+    if not _only_defines(data):
         return False
     name, folder = os.path.splitext(os.path.basename(path))[0], os.path.dirname(path)
     if name == "__init__" or saying(path, (name,)) != () or saying(path, (name,), beside_code=True) != ():
@@ -121,14 +120,19 @@ def _is_handed_on(path: str, data: bytes) -> bool:
 
     Others of the project that are imported are what its programs are made of.
     """
-    text = _TEXT.sub(b"", data)
-    if _RUNS.search(text) or not _DEFINES.search(text) or not importers(path):
+    if not _only_defines(data) or not importers(path):
         return False
     packages = _packages_around(path)
     if packages is None or any(saying(path, (each,)) != () for each in ("import_module", "__import__")):
         return False
     beside = (each for each in saying(path, ("torch",)) or () if not any(_is_below(each, one) for one in packages))
     return any(map(importers, beside))
+
+
+def _only_defines(data: bytes) -> bool:
+    """Whether a file defines functions or classes at its top level, and runs nothing there."""
+    text = _TEXT.sub(b"", data)
+    return not _RUNS.search(text) and _DEFINES.search(text) is not None
 
 
 def _packages_around(path: str) -> set[str] | None:

@@ -60,7 +60,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow.checks.asked_types import ANY_TYPE, adds_nothing
+from torchdevlint.flow.checks.asked_types import adds_nothing
 from torchdevlint.flow.events import Asked, Compared
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once
@@ -119,7 +119,7 @@ class NeverTrue(Fact, frozen=True):
     asserted: bool = False
 
 
-_CPU_TYPES = torch_api.TENSOR_CLASSES - ANY_TYPE
+_CPU_TYPES = torch_api.TENSOR_CLASSES - torch_api.ANY_TENSOR
 _OF_GPU = regex(r"\b(cuda|xpu|mps|npu|hpu)\.\w*Tensor|is_cuda")
 """What a function says that knows of the types of accelerators too."""
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Seq, Value
 from torchdevlint.source.nodes import nodes_in
-
-ANY_TYPE = frozenset({"torch.Tensor", "torch.autograd.Variable"})
-"""Classes of which every tensor is an instance."""
 
 
 def adds_nothing(frame: Frame, state: State, node: ast.Call) -> bool:
@@ -36,7 +34,7 @@ def _is_of_any_tensor(frame: Frame, state: State, part: ast.expr | None, node: a
     if called == Ref("torch.is_tensor"):
         return True
     asked = _classes(frame.evaluate(part.args[-1], state)) if called == Ref("builtins.isinstance") else []
-    return any(isinstance(each, Ref) and each.name in ANY_TYPE for each in asked)
+    return any(isinstance(each, Ref) and each.name in torch_api.ANY_TENSOR for each in asked)
 
 
 def _classes(value: Value) -> list[Value]:

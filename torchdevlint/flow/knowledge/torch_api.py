@@ -322,9 +322,9 @@ LEGACY_DTYPES = {
 }
 LEGACY_CONSTRUCTORS = frozenset(LEGACY_DTYPES)
 """``torch.FloatTensor`` and its kin: on the CPU; the same names under ``torch.cuda`` are on the current GPU."""
-TENSOR_CLASSES = frozenset(
-    {"torch.Tensor", "torch.autograd.Variable"} | {f"torch.{name}" for name in LEGACY_CONSTRUCTORS}
-)
+ANY_TENSOR = frozenset({"torch.Tensor", "torch.autograd.Variable"})
+"""Classes of which every tensor is an instance."""
+TENSOR_CLASSES = ANY_TENSOR | {f"torch.{name}" for name in LEGACY_CONSTRUCTORS}
 """What `isinstance` is asked for when a tensor is meant."""
 NEW_METHODS = frozenset("new new_empty new_empty_strided new_full new_ones new_tensor new_zeros".split())
 
