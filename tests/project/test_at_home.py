@@ -994,20 +994,36 @@ NOTHING_CHOSEN = "import torch\n\nprint(torch.ones(3).sum())\n\nif __name__ == '
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "is_found"),
     [
-        ("(x):", "(x, device):"),
-        ("x - ", "x.to(spread.args.device) - "),
-        ("import torch\n", "import torch\n\nplace = 'cuda' if torch.cuda.is_available() else 'cpu'\n"),
+        ("", "", False),
+        ("(x):", "(x, device):", True),
+        ("x - ", "x.to(spread.args.device) - ", False),
+        ("import torch\n", "import torch\n\nplace = 'cuda' if torch.cuda.is_available() else 'cpu'\n", False),
     ],
-    ids=["a parameter", "an option", "a choice"],
+    ids=["nothing", "a parameter", "an option elsewhere", "a choice elsewhere"],
 )
-def test_a_literal_beside_the_device_of_a_tensor(tmp_path: Path, old: str, new: str) -> None:
-    """Nobody is seen to call `spread`, which its README tells of; as long as nothing chooses, all is on one GPU."""
-    root = application(tmp_path, parts=FOLLOWING, main=NOTHING_CHOSEN)
+def test_a_literal_beside_what_says_where_to_go(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """No program is seen to call `spread`, of which its README tells: a device that it is given is a promise, and the
+    device of a tensor is none.
+    """
+    root = application(tmp_path, parts=FOLLOWING.replace(old, new), main=NOTHING_CHOSEN)
     (root / "README.md").write_text("`spread` is there for you.")
-    assert found(root) == []
-    (root / "parts.py").write_text(FOLLOWING.replace(old, new))
+    assert (found(root) == ["parts.py:TDL012"]) == is_found
+
+
+CHOSEN = """import torch
+from parts import spread
+
+place = 'cuda' if torch.cuda.is_available() else 'cpu'
+
+if __name__ == '__main__':
+    print(spread(torch.ones(3).to(place)))
+"""
+
+
+def test_a_literal_beside_a_tensor_that_a_program_gives(tmp_path: Path) -> None:
+    root = application(tmp_path, parts=FOLLOWING, main=CHOSEN)
     assert found(root) == ["parts.py:TDL012"]
 
 

@@ -207,9 +207,19 @@ class Fit:
 """
 
 
+TOLD = """import torch
+from torch import nn
+
+class Smooth(nn.Module):
+    def forward(self, x, device=None):
+        ramp = torch.arange(x.shape[1]).cuda()
+        return (x.to(device) * ramp).mean()
+"""
+
+
 def test_a_trainer_whose_script_is_gone_shows_what_was_run(tmp_path: Path) -> None:
     """No program comes to the loss, and the last file that leads there names CUDA more often than it chooses."""
-    root = programs(tmp_path, main="from gone import start\n\nprint(start())\n", training=TRAINER)
+    root = programs(tmp_path, main="from gone import start\n\nprint(start())\n", training=TRAINER, losses=TOLD)
     assert "losses.py:TDL012" not in found(root)
     (root / "training.py").write_text(TRAINER.replace(".cuda()", ""))
     tree.forget()

@@ -35,6 +35,8 @@ from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
 _QUESTION = "torch.cuda.is_available()"
+_SHOWN_ELSEWHERE = frozenset({"kept", "buffer", "passed"})
+"""How a literal stands beside a tensor that another function brings to it."""
 
 
 class Machines:
@@ -76,10 +78,17 @@ class Machines:
     def are_where_tensors_are(self, fact: Fact) -> bool:
         """Whether the literal of a fact is where the tensor is that it stands beside: on the current GPU.
 
-        Nobody has chosen where that is, and nobody chooses anything, or all callers need CUDA beside.
+        Nobody has chosen where that is: another function brings them together, no program is seen to come there, nobody
+        chooses anything, or all callers need CUDA beside.
         """
-        if not isinstance(fact, IgnoresGivenDevice) or not is_of_object(fact.given) or not self._are_seen:
+        if not isinstance(fact, IgnoresGivenDevice) or not self._are_seen:
             return False
+        if fact.kind in _SHOWN_ELSEWHERE:
+            return True
+        if not is_of_object(fact.given):
+            return False
+        if not self._come_to(fact.at):
+            return True
         if is_of_tensor(fact.given) and self._choose_nothing(fact.at):
             return True
         place, _, _, files = self._leading_to(fact.at)
@@ -167,6 +176,11 @@ class Machines:
     @property
     def _are_seen(self) -> bool:
         return self._application.has_no_users and self._application.is_of_several
+
+    def _come_to(self, at: Span) -> bool:
+        """Whether a program is seen to run a place."""
+        programs = self._application.programs
+        return programs is not None and bool(programs.seen_at(at.row))
 
     def _demanded_at(self, own: ModuleFile, at: Span) -> Iterator[list[Demanded]]:
         """What the programs demand that come to a place; where the names on the way lead to none, the last files do.
