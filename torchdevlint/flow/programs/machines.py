@@ -78,17 +78,16 @@ class Machines:
     def are_where_tensors_are(self, fact: Fact) -> bool:
         """Whether the literal of a fact is where the tensor is that it stands beside: on the current GPU.
 
-        Nobody has chosen where that is: another function brings them together, no program is seen to come there, nobody
-        chooses anything, or all callers need CUDA beside.
+        Nobody has chosen where that is: no program is seen to come there, nobody chooses anything, or all callers need
+        CUDA beside.
         """
         if not isinstance(fact, IgnoresGivenDevice) or not self._are_seen:
             return False
-        if fact.kind in _SHOWN_ELSEWHERE:
+        is_beside = is_of_object(fact.given)
+        if (is_beside or fact.kind in _SHOWN_ELSEWHERE) and not self._come_to(fact.at):
             return True
-        if not is_of_object(fact.given):
+        if not is_beside:
             return False
-        if not self._come_to(fact.at):
-            return True
         if is_of_tensor(fact.given) and self._choose_nothing(fact.at):
             return True
         place, _, _, files = self._leading_to(fact.at)
