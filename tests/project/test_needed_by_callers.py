@@ -203,7 +203,7 @@ class Fit:
             loss.backward()
 
     def gap(self, net, x, y):
-        return (net(x) - y.cuda()).abs().mean()
+        return (net(x.cuda()) - y.cuda()).abs().mean()
 """
 
 
@@ -216,8 +216,8 @@ class Smooth(nn.Module):
         self.device = device
 
     def forward(self, x):
-        ramp = torch.arange(x.shape[1]).cuda()
-        return (x * ramp).mean()
+        ramp = torch.arange(x.shape[1], device=self.device)
+        return (x * ramp.cuda()).mean()
 """
 
 
