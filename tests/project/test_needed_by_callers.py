@@ -8,7 +8,6 @@ import pytest
 
 from tests.project.test_application import application
 from tests.project.test_ways import found, inside
-from torchdevlint.project import tree
 
 __all__ = ["inside"]
 
@@ -186,45 +185,3 @@ def test_what_is_run_where_cuda_was_found(tmp_path: Path, old: str, new: str, is
     training = TRAINING.replace("y.cuda()", "y")
     root = programs(tmp_path, training=training, losses=ASKING, main=MAIN.replace(old, new))
     assert ("losses.py:TDL012" in found(root)) == is_found
-
-
-TRAINER = """import torch
-from losses import Smooth
-from nets import Net
-
-class Fit:
-    def run(self, loader, no_cuda):
-        device = "cpu" if no_cuda else "cuda"
-        net = Net().to(device)
-        smooth = Smooth()
-        for x, y in loader:
-            x, y = x.cuda(), y.cuda()
-            loss = smooth(net(x)) + self.gap(net, x, y)
-            loss.backward()
-
-    def gap(self, net, x, y):
-        return (net(x.cuda()) - y.cuda()).abs().mean()
-"""
-
-
-TOLD = """import torch
-from torch import nn
-
-class Smooth(nn.Module):
-    def __init__(self, device="cuda"):
-        super().__init__()
-        self.device = device
-
-    def forward(self, x):
-        ramp = torch.arange(x.shape[1], device=self.device)
-        return (x * ramp.cuda()).mean()
-"""
-
-
-def test_a_trainer_whose_script_is_gone_shows_what_was_run(tmp_path: Path) -> None:
-    """No program comes to the loss, and the last file that leads there names CUDA more often than it chooses."""
-    root = programs(tmp_path, main="from gone import start\n\nprint(start())\n", training=TRAINER, losses=TOLD)
-    assert "losses.py:TDL012" not in found(root)
-    (root / "training.py").write_text(TRAINER.replace(".cuda()", ""))
-    tree.forget()
-    assert "losses.py:TDL012" in found(root)

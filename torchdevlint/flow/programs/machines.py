@@ -7,7 +7,6 @@ without a question, asks a GPU for something, or imports what is for CUDA alone.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
@@ -17,7 +16,7 @@ from torchdevlint.flow.programs.application import Application
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.cuda_habit import named_in
 from torchdevlint.flow.programs.cuda_libraries import imports_cuda_library
-from torchdevlint.flow.programs.demands import Demanded, Demands
+from torchdevlint.flow.programs.demands import Demands
 from torchdevlint.flow.programs.gpu_choice import gpu_choice
 from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.needed_by_callers import is_needed_by_callers
@@ -31,7 +30,6 @@ from torchdevlint.flow.scope.cuda_literals import (
     sets_current_gpu,
 )
 from torchdevlint.model import Span
-from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
 _QUESTION = "torch.cuda.is_available()"
@@ -61,12 +59,11 @@ class Machines:
             return False
         throughout = is_literal and not self._application.choice.is_current_gpu
         is_of_flag = isinstance(fact, IgnoresGivenDevice) and fact.kind == "flag"
-        for ways in self._demanded_at(own, fact.at):
-            if is_of_flag and any(each.is_mostly_asked for each in ways):
-                continue  # others like it forget the switch as well, which most obey
-            if self._demands.are_made(own, fact.at.row, ways, not is_literal, throughout):
-                return True
-        return False
+        programs = self._leading_to(fact.at)[2] or self._application.importing_programs
+        made = [self._demands.of(each) for each in programs]
+        if is_of_flag and any(each.is_mostly_asked for each in made):
+            return False  # others like it forget the switch as well, which most obey
+        return self._demands.are_made(own, fact.at.row, made, not is_literal, throughout)
 
     def describe_gpu(self, at: Span) -> bool:
         """Whether the function around a place, or each program that comes there, surely asks what its GPU is.
@@ -180,20 +177,6 @@ class Machines:
         """Whether a program is seen to run a place."""
         programs = self._application.programs
         return programs is not None and bool(programs.seen_at(at.row))
-
-    def _demanded_at(self, own: ModuleFile, at: Span) -> Iterator[list[Demanded]]:
-        """What the programs demand that come to a place; where the names on the way lead to none, the last files do.
-
-        A trainer that nothing builds, or whose script is gone, shows what was run all the same.
-        """
-        _, names, programs, files = self._leading_to(at)
-        importing = self._application.importing_programs
-        yield [self._demands.of(each) for each in programs or importing]
-        last = [each for each in files if each.path != own.path and not self._callers.is_imported(each)]
-        if last and not programs:
-            paths = {each.path for each in last}
-            others = [self._demands.of(each) for each in importing if each.path not in paths]
-            yield [self._demands.of(each, names) for each in last] + others
 
     def _choose_nothing(self, at: Span) -> bool:
         """Whether neither a file nor those that lead to a place of it choose a device, nor what such a program imports.
