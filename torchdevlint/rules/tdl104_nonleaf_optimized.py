@@ -76,7 +76,7 @@ from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import argument_removed, call_added, fix
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in
+from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, inside, keyword_of, nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = "exception"
@@ -240,7 +240,7 @@ def _changes(frame: Frame, path: str) -> list[tuple[ast.Attribute, bool]]:
 
 def _wants_gradient(call: ast.Call) -> bool:
     """``t.requires_grad_()``, with True or nothing."""
-    return all(map(_is_true, [*call.args, *(each.value for each in call.keywords)]))
+    return all(map(_is_true, arguments_of(call)))
 
 
 def _is_true(node: ast.expr) -> bool:
@@ -286,7 +286,7 @@ def _is_leaf(frame: Frame, state: State, node: ast.expr) -> bool:
     """Whether an expression gives a leaf that requires a gradient: a factory, a parameter, ``t.requires_grad_()``."""
     if not isinstance(node, ast.Call):
         return False
-    asked = next((each.value for each in node.keywords if each.arg == "requires_grad"), None)
+    asked = keyword_of(node, "requires_grad")
     asks = asked is not None and _is_true(asked)
     if isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
         return _wants_gradient(node) and isinstance(frame.evaluate(node, state), Tensor)

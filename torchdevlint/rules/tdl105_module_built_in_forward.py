@@ -77,7 +77,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Tensor, Unknown, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import assignment_of, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignment_of, is_inside, nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -262,7 +262,7 @@ def _harmless_uses(function: ast.AST) -> Iterator[ast.Name]:
 def _is_moved(function: ast.AST, path: str) -> bool:
     """Whether `self`, or the attribute that keeps the module, is moved, written to or handed on in the function."""
     for call in nodes_in(function, ast.Call):
-        if names_one_of(path, (*call.args, *(keyword.value for keyword in call.keywords))):
+        if names_one_of(path, arguments_of(call)):
             return True
     for each in nodes_in(function, ast.Attribute):
         if each.attr in torch_api.MOVE_METHODS and dotted_path(each.value) in ("self", path):

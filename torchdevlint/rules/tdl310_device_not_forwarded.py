@@ -82,7 +82,7 @@ from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
 from torchdevlint.rules.left_behind import of_part
 from torchdevlint.rules.wording import code, edit
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import keyword_of, nodes_in
 
 SEVERITY = Severity.WARNING
 _OF_PARTS = frozenset({"apart", "arm", "attribute", "asked", "brought", "chosen", "mover", "unread"})
@@ -252,7 +252,7 @@ def _same(one: ast.expr | None, other: ast.expr | None) -> bool:
 def _note_loaded(frame: Frame, state: State, node: ast.AST) -> None:
     """``return torch.load(path, map_location="cpu")``."""
     assert isinstance(node, ast.Call)
-    place = next((each.value for each in node.keywords if each.arg == "map_location"), None)
+    place = keyword_of(node, "map_location")
     if isinstance(place, ast.Constant) and place.value == "cpu":
         keeps = _same(_default_of(frame.function, "device"), place)
         _record(frame, state, place, "device", "load", dotted_path(node.func) or "load", "device", keeps=keeps)

@@ -67,7 +67,7 @@ from torchdevlint.flow.vouch.names import means_the_same
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import call_added, fix, replaced
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import assignments_in, nodes_in
+from torchdevlint.source.nodes import arguments_of, assignments_in, nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -233,7 +233,7 @@ def _is_never_moved(frame: Frame, module: Library, call: ast.Call) -> bool:
         if isinstance(each.func, ast.Attribute) and each.func.attr in _MOVES and _last(each.func.value) in names:
             return False
         reads = isinstance(each.func, ast.Name) and each.func.id in _PLAIN_READERS
-        if each is not call and not reads and any(_last(given) in names for given in _arguments(each)):
+        if each is not call and not reads and any(_last(given) in names for given in arguments_of(each)):
             return False
     return True
 
@@ -266,10 +266,6 @@ def _names_of(tree: ast.Module, call: ast.Call) -> frozenset[str]:
         if assign.value is call or call in nodes_in(assign.value, ast.Call):
             names.update(_last(target) for target in assign.targets)
     return frozenset(names - {""})
-
-
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def _last(node: ast.expr) -> str:

@@ -88,7 +88,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Dev, Library, Obj, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import assignment_of, assignments_in, inside, nodes_in
+from torchdevlint.source.nodes import arguments_of, assignment_of, assignments_in, inside, nodes_in
 
 SEVERITY = Severity.WARNING
 EXECUTION = "exception"
@@ -273,7 +273,7 @@ def _meets_layers(method: ast.AST, call: ast.Call) -> bool:
     }
     for layer in nodes_in(method, ast.Call):
         of_self = (dotted_path(layer.func) or "").startswith("self.") and layer.lineno >= call.lineno
-        given = [*layer.args, *(keyword.value for keyword in layer.keywords)]
+        given = arguments_of(layer)
         if of_self and any(each is call or (isinstance(each, ast.Name) and each.id in names) for each in given):
             return True
     return False

@@ -102,7 +102,7 @@ from torchdevlint.flow.state.values import Func, Library, Obj, Ref, Value
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import attribute_renamed, fix, replaced
 from torchdevlint.rules.wording import code, edit, operand
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import arguments_of, inside, keyword_of, nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = "exception"
@@ -202,7 +202,7 @@ def _note_read(event: AttributeRead) -> None:
 
 def _note_given(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """``get_peft_model_state_dict(wrapped)``: a function that reads an attribute of the model."""
-    model = next(iter(node.args), None) or next((each.value for each in node.keywords if each.arg == "model"), None)
+    model = next(iter(node.args), None) or keyword_of(node, "model")
     if model is None:
         return
     machine, read = frame.machine, ast.copy_location(ast.Attribute(model, _READERS[name], ast.Load()), node)
@@ -303,7 +303,7 @@ def _asks_for(frame: Frame, state: State, call: ast.Call, node: ast.Attribute) -
 
     One of another library that is asked in a test does.
     """
-    given = [*call.args, *(each.value for each in call.keywords)]
+    given = arguments_of(call)
     named = any(isinstance(each, ast.Constant) and each.value == node.attr for each in given)
     if not named or not any(dotted_path(each) == dotted_path(node.value) for each in given):
         return False

@@ -58,7 +58,7 @@ from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import assignments_in, nodes_in
+from torchdevlint.source.nodes import assignments_in, keyword_of, nodes_in
 
 SEVERITY = Severity.ADVICE
 EXECUTION = None
@@ -201,7 +201,7 @@ def _double(frame: Frame, state: State, node: ast.expr, depth: int = 0) -> Why |
         return None
     callee = frame.evaluate(node.func, state)
     name = callee.name if isinstance(callee, Ref) else ""
-    dtype = next((each.value for each in node.keywords if each.arg == "dtype"), None)
+    dtype = keyword_of(node, "dtype")
     if dtype is not None:
         said = frame.evaluate(dtype, state)
         doubles = public_path(dtype) in _DOUBLES or said == Ref("numpy.float64")

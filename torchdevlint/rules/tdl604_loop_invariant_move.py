@@ -49,7 +49,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import arguments_of, inside, nodes_in
 
 SEVERITY = Severity.ADVICE
 EXECUTION = None
@@ -142,7 +142,7 @@ def _ends_at_once(loop: _Loop) -> bool:
 def _is_invariant(loop: _Loop, node: ast.Call, path: str) -> bool:
     """Whether the loop binds, writes into and changes neither the tensor nor the device."""
     names = {first_name(path)}
-    for each in (*node.args, *(keyword.value for keyword in node.keywords)):
+    for each in arguments_of(node):
         names.update(name.id for name in inside(each) if isinstance(name, ast.Name))
         if isinstance(each, ast.Call):
             return False

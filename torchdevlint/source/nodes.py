@@ -115,6 +115,16 @@ def own_nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
     return _walked_alone(scope).get(kind, [])
 
 
+def arguments_of(call: ast.Call) -> list[ast.expr]:
+    """The arguments of a call, those by position first; ``*args`` and ``**kwargs`` are among them."""
+    return [*call.args, *[each.value for each in call.keywords]]
+
+
+def keyword_of(call: ast.Call, name: str) -> ast.expr | None:
+    """What a call gives by a keyword, or None."""
+    return next((each.value for each in call.keywords if each.arg == name), None)
+
+
 class Assignment(NamedTuple):
     """What binds targets to a value: ``a = b = v``, ``a: T = v``, ``(a := v)``."""
 

@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node
 
 OF_MODULES = regex(r"(?:\w+_)?(?:modules|models|networks|nets|layers|blocks|encoders|decoders|experts)")
 """Arguments that hold modules; a second witness only."""
@@ -274,7 +274,7 @@ def _takers(method: ast.AST) -> dict[str, list[str | None]]:
         if (dotted_path(call.func) or "") in _READS:
             continue
         taker = dotted_path(call.func.value) if isinstance(call.func, ast.Attribute) else None
-        for each in (*call.args, *(keyword.value for keyword in call.keywords)):
+        for each in arguments_of(call):
             path = dotted_path(each.value if isinstance(each, ast.Starred) else each)
             if path is not None:
                 found.setdefault(path, []).append(taker)

@@ -14,7 +14,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Dtype, Ref, Tensor
 from torchdevlint.flow.vouch.names import assignable
-from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, is_inside, nodes_in, once_a_node
 
 
 def record_in_loop(frame: Frame, loop: ast.For | ast.AsyncFor, statement: ast.stmt, call: ast.Call) -> None:
@@ -142,7 +142,7 @@ def _calls_with(scope: Scope) -> dict[str, list[ast.Call]]:
     """The calls by what they are given by its name, and ``x.numpy()`` by `x`."""
     found: dict[str, list[ast.Call]] = {}
     for call in nodes_in(scope, ast.Call):
-        given = (*call.args, *(each.value for each in call.keywords))
+        given = arguments_of(call)
         names = {each.id for each in given if isinstance(each, ast.Name)}
         if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
             names.add(dotted_path(call.func.value) or "")

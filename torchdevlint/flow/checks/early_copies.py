@@ -24,7 +24,7 @@ from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Step, Tensor
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
 _MOVES = frozenset({"to", "cuda", "xpu", "npu", "mps"})
 
@@ -116,7 +116,7 @@ def _made_of(scope: Scope) -> dict[str, list[tuple[str, ast.expr]]]:
 def _is_placed(scope: Scope, name: str) -> bool:
     """Whether it is handed to something together with a device."""
     for call in nodes_in(scope, ast.Call):
-        given = [*call.args, *(each.value for each in call.keywords)]
+        given = arguments_of(call)
         held = any(dotted_path(each) == name for each in given)
         if held and any(names_device(each) for argument in given for each in inside(argument)):
             return True

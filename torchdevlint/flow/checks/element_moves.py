@@ -10,7 +10,7 @@ from torchdevlint.flow.kinds.element_calls import bound_by
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.source.nodes import assignment_of, assignments_in, nodes_in
+from torchdevlint.source.nodes import assignment_of, assignments_in, keyword_of, nodes_in
 
 _GIVES_NO_ELEMENT = frozenset("append insert extend update keys".split())
 _DEFERRED = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -152,7 +152,7 @@ def _moved_by(node: ast.AST) -> ast.expr | None:
     """What ``x.to(device)`` or ``x.cuda()`` moves: `x`; None for any other node, and for a move to the CPU."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
-    name, named = node.func.attr, next((each.value for each in node.keywords if each.arg == "device"), None)
+    name, named = node.func.attr, keyword_of(node, "device")
     if name in torch_api.DEVICE_METHODS:
         return node.func.value if name != "cpu" else None
     given = named or (node.args[0] if node.args else None)

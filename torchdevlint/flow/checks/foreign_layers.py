@@ -17,7 +17,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.others import OtherFiles, resolved
 from torchdevlint.flow.state.values import Cls
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import arguments_of, inside, nodes_in
 
 _LAYER_WORDS = tuple(
     "Attention Block Cell Conv Decoder Embedding Encoder Generator Kernel LSTM Layer Linear MLP Network Net".split()
@@ -117,7 +117,7 @@ def _are_kept_elsewhere(built: Built, layers: list[ast.expr], holders: set[str])
         return True
     for call in nodes_in(built.method, ast.Call):
         taker = dotted_path(call.func.value) if isinstance(call.func, ast.Attribute) else None
-        given = [*call.args, *(each.value for each in call.keywords)]
+        given = arguments_of(call)
         if call not in layers and taker not in holders and any(dotted_path(each) in names for each in given):
             return True
     return False

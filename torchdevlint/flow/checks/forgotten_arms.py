@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_devic
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Cls, Ref, Value
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
 _ASK_FOR_TENSORS = torch_api.TENSOR_CLASSES | {"torch.is_tensor"}
 _MOVE = torch_api.MOVE_METHODS | {"to_device"}
@@ -159,7 +159,7 @@ def _is(node: ast.expr, name: str) -> bool:
 
 def _is_move(function: ast.FunctionDef, call: ast.Call) -> bool:
     """``x.to(device)``, ``x.to_device(device)`` or ``to_device(v, device)``, as the function itself is called."""
-    given = [*call.args, *(each.value for each in call.keywords)]
+    given = arguments_of(call)
     says_where = any(mentions_device(last_name(each)) for each in given)
     if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVE:
         return says_where or call.func.attr not in ("to", "to_device")

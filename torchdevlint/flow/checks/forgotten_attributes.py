@@ -23,7 +23,7 @@ from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.tensors import is_created
 from torchdevlint.flow.state.values import Tensor
-from torchdevlint.source.nodes import assignments_in, nodes_in
+from torchdevlint.source.nodes import arguments_of, assignments_in, nodes_in
 
 _MOVERS = frozenset({"to", "cuda", "to_device", "move_to", "move_to_device"})
 
@@ -103,7 +103,7 @@ def _handed_on(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[ast.expr]:
         if isinstance(assign.targets[0], ast.Name):
             bound.setdefault(assign.targets[0].id, []).append(assign.value)
     for made in _copies(mover, owner):
-        for given in (*made.args, *(each.value for each in made.keywords)):
+        for given in arguments_of(made):
             values = bound.get(given.id, []) if isinstance(given, ast.Name) else []
             yield values[0] if len(values) == 1 else given
 

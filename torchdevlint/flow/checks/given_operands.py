@@ -23,7 +23,7 @@ from torchdevlint.flow.state.tensors import device_if_tensor
 from torchdevlint.flow.state.values import Obj, Tensor, Value
 from torchdevlint.flow.vouch.devices import remembered
 from torchdevlint.flow.vouch.elsewhere import devices_elsewhere, name_elsewhere, scope_of, stands_here
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, nodes_in, once_a_node
 
 Put = tuple[ast.expr, ast.expr]
 """A literal CUDA device, and the operand that it put there."""
@@ -78,7 +78,7 @@ def by_call(frame: Frame, state: State, node: ast.expr) -> Given | None:
         call = call.func.value
     if not isinstance(call, ast.Call):
         return None
-    given = [*call.args, *(each.value for each in call.keywords)]
+    given = arguments_of(call)
     paths = [dotted_path(each) for each in given if _is_of_input(frame.evaluate(each, state))]
     return Given(f"{paths[0]}.device", f"`{paths[0]}` came from there", call) if len(paths) == 1 and paths[0] else None
 

@@ -22,7 +22,7 @@ from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node
 
 _CUDA = regex(r"cuda(?::(\d{1,3}))?")
 _PLACES = frozenset({"device", "map_location", "device_map"})
@@ -126,7 +126,7 @@ def keys_of(node: ast.AST) -> Iterator[tuple[object, ...]]:
     yield ("named", node)
     yield ("moved", node)
     if isinstance(node, ast.Call):
-        yield from (("named", each) for each in (*node.args, *(keyword.value for keyword in node.keywords)))
+        yield from (("named", each) for each in arguments_of(node))
 
 
 def _record(frame: Frame, state: State, named: Named) -> None:
@@ -223,7 +223,7 @@ def _may_name(call: ast.Call) -> bool:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name == "cuda" or name in torch_api.LEGACY_CONSTRUCTORS:
         return True
-    given = (*call.args, *(each.value for each in call.keywords))
+    given = arguments_of(call)
     if name in ("set_device", "device"):
         return any(isinstance(each, ast.Constant) for each in given)
     return any(_text_of_cuda(each) is not None for each in given) or (name == "type" and bool(call.args))

@@ -20,7 +20,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Cls, Site, Tensor
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import arguments_of, nodes_in
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _WITHOUT_DEVICE = torch_api.CPU_FACTORIES | torch_api.LEGACY_CONSTRUCTORS
@@ -54,7 +54,7 @@ def _init(frame: Frame, state: State, node: ast.Call) -> ast.AST | None:
 
 def _kept(frame: Frame, state: State, node: ast.Call) -> Iterator[Tensor]:
     """The tensors of the default device among the names that a constructor is given, and their parts."""
-    for each in (*node.args, *(keyword.value for keyword in node.keywords)):
+    for each in arguments_of(node):
         if isinstance(each, (ast.Name, ast.Subscript)):
             yield from (one for one in tensors_in(frame.evaluate(each, state)) if is_made_here(frame, one))
 

@@ -7,7 +7,15 @@ import ast
 from torchdevlint.flow.checks.file_names import Scopes
 from torchdevlint.flow.checks.saved_names import before, values_in
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, variable_of
-from torchdevlint.source.nodes import assignment_of, assignments_in, inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import (
+    arguments_of,
+    assignment_of,
+    assignments_in,
+    inside,
+    is_inside,
+    nodes_in,
+    once_a_node,
+)
 
 _OF_MODULES = frozenset(
     "state_dict load_state_dict parameters named_parameters modules children train eval zero_grad apply".split()
@@ -35,7 +43,7 @@ def is_kept(tree: ast.Module, scopes: Scopes, node: ast.expr) -> bool:
         around = next(owners, tree)
         bound = (each for each in assignments_in(around) if path in tuple(map(dotted_path, each.targets)))
         values = [each.value for each in bound]
-    given = (one for each in nodes_in(around, ast.Call) for one in (*each.args, *(key.value for key in each.keywords)))
+    given = (one for each in nodes_in(around, ast.Call) for one in arguments_of(each))
     makes = all(isinstance(each, ast.Call) and last_name(each.func)[:1].isupper() for each in values)
     return bool(values) and makes and path not in tuple(map(dotted_path, given))
 
@@ -113,7 +121,7 @@ def is_bare_module(tree: ast.Module, node: ast.expr) -> bool:
 
 def says_cpu(call: ast.Call) -> bool:
     """``x.cpu()``, ``x.to("cpu")``, ``x.to(torch.device("cpu"))``"""
-    given = (*call.args, *(each.value for each in call.keywords))
+    given = arguments_of(call)
     return last_name(call.func) == "cpu" or (last_name(call.func) == "to" and any(map(is_cpu_spec, given)))
 
 
@@ -130,7 +138,7 @@ def _is_handed_on(statement: ast.stmt, path: str) -> bool:
         return True
     for call in nodes_in(statement, ast.Call):
         if "save" not in last_name(call.func):
-            given = {dotted_path(each) for each in (*call.args, *(one.value for one in call.keywords))}
+            given = {dotted_path(each) for each in arguments_of(call)}
             of_owner = isinstance(call.func, ast.Attribute) and dotted_path(call.func.value) == (owner or None)
             if of_owner or (owner and owner in given) or path in given:
                 return True

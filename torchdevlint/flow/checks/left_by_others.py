@@ -17,7 +17,7 @@ from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Func, Ref, Value
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, keyword_of, nodes_in, once_a_node
 
 _MAX_HOPS = 3
 """Over so many functions that hand a model on it is followed."""
@@ -40,7 +40,7 @@ def leaves_parameter(frame: Frame, function: Func, name: str) -> bool:
 
 def given_for(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
     """What a call gives for a parameter, by name or by its place among those of a function that is no method."""
-    by_name = next((each.value for each in call.keywords if each.arg == name), None)
+    by_name = keyword_of(call, name)
     names = positional_names(function)
     if by_name is not None or name not in names or any(isinstance(each, ast.Starred) for each in call.args):
         return by_name
@@ -50,7 +50,7 @@ def given_for(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, 
 
 def _handed_on(frame: Frame, call: ast.Call) -> Iterator[ast.AST]:
     """The names that a call gives to a function which leaves them where they are."""
-    if not any(isinstance(each, ast.Name) for each in (*call.args, *(each.value for each in call.keywords))):
+    if not any(isinstance(each, ast.Name) for each in arguments_of(call)):
         return
     called = frame.evaluate(call.func, State({})) if dotted_path(call.func) else None
     yield from _given_to(frame, call, called, _MAX_HOPS)
@@ -85,7 +85,7 @@ def _left_by(frame: Frame, function: Func, hops: int) -> frozenset[str]:
 
 
 def _gives_any(call: ast.Call, names: dict[str, list[ast.AST]]) -> bool:
-    given = (*call.args, *(each.value for each in call.keywords))
+    given = arguments_of(call)
     return any(isinstance(each, ast.Name) and each.id in names for each in given)
 
 

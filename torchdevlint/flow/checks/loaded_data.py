@@ -16,7 +16,7 @@ from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import DATASET_FILE, Ref
-from torchdevlint.source.nodes import assignments_in, inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, is_inside, keyword_of, nodes_in, once_a_node
 
 _DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
 _STATE_OF_NUMBERS = ("sched", "sampler", "dataloader", "scaler")
@@ -195,7 +195,7 @@ def _is_dtype(place: ast.expr) -> bool:
 def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
     if position < len(call.args):
         return call.args[position]
-    return next((each.value for each in call.keywords if each.arg == name), None)
+    return keyword_of(call, name)
 
 
 def _paths_of(scope: ast.AST, load: ast.Call) -> set[str]:

@@ -7,13 +7,13 @@ models. So they are advice in applications, unless the project writes such a fil
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from torchdevlint.flow.checks.loaded_data import may_be_elsewhere
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, public_path
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node
 
 _WORD = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _OF_DATA = frozenset(
@@ -169,7 +169,7 @@ def _used_as_models(around: ast.AST) -> tuple[frozenset[int], frozenset[str | No
         if isinstance(function, ast.Attribute) and function.attr in _AS_MODELS:
             found.append(function.value)
         if _takes_models(function):
-            found += _given(call)
+            found += arguments_of(call)
     for part in nodes_in(around, ast.Subscript):
         key = part.slice.value if isinstance(part.slice, ast.Constant) else None
         if isinstance(key, str) and not _OF_MODELS.isdisjoint(_words(key)):
@@ -192,7 +192,3 @@ def _whole(used: ast.expr) -> ast.expr:
     while isinstance(used, ast.Subscript):
         used = used.value
     return used
-
-
-def _given(call: ast.Call) -> Iterable[ast.expr]:
-    return (*call.args, *(each.value for each in call.keywords))

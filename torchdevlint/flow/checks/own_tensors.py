@@ -17,7 +17,7 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Library, Obj, Tensor, Value
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
 _SOMETIMES = (ast.IfExp, ast.Try, ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.BoolOp)
 _MAX_HELD = 3
@@ -130,7 +130,7 @@ def _calls_and_operators(statement: ast.stmt) -> tuple[tuple[ast.expr | None, tu
         if isinstance(node, ast.BinOp):
             found.append((None, (node.left, node.right)))
         elif isinstance(node, ast.Call):
-            found.append((node.func, (*node.args, *(each.value for each in node.keywords))))
+            found.append((node.func, tuple(arguments_of(node))))
     return tuple(found)
 
 

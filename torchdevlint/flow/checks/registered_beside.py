@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.names import dotted_path, last_name, positional_nam
 from torchdevlint.flow.state.classes import MODULE_NAMESPACES, ClassInfo
 from torchdevlint.flow.state.others import OtherFiles, named
 from torchdevlint.flow.state.values import Cls
-from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in
+from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, inside, nodes_in
 
 _MOVES_ITSELF = frozenset({"_apply", "to", "cuda", "parameters"})
 _REGISTERS = frozenset({"add_module", "register_module", "setattr", "register_parameter"})
@@ -32,7 +32,7 @@ def is_registered(info: ClassInfo, attribute: str, place: ast.AST, others: Other
             callee = last_name(node.func)
             if callee in _REGISTERS and not _leaves_empty(node) and (each is info or _is_run_for(info, each, node)):
                 return True
-            given = [part for part in _given(node) if _mentions(part, attribute, each, place)]
+            given = [part for part in arguments_of(node) if _mentions(part, attribute, each, place)]
             if given and (callee in torch_api.CONTAINER_MODULES or _registers_what_is_given(each, node, given, others)):
                 return True
     return False
@@ -69,10 +69,6 @@ def _is_run_for(info: ClassInfo, base: ClassInfo, node: ast.Call) -> bool:
     )
 
 
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(each.value for each in call.keywords)]
-
-
 def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -> bool:
     placed = (each.value for each in assignments_in(info.node) if each.targets[0] is place)
     local = next(map(contents.source_of, placed), None)
@@ -104,7 +100,7 @@ def _constructor_registers(info: ClassInfo, start: int, call: ast.Call, given: a
     name = _parameter(init, call, given)
     for each in nodes_in(init, ast.Call):
         callee = last_name(each.func)
-        handed = [part for part in _given(each) if any(dotted_path(one) == name for one in inside(part))]
+        handed = [part for part in arguments_of(each) if any(dotted_path(one) == name for one in inside(part))]
         if callee in _REGISTERS or (handed and callee in torch_api.CONTAINER_MODULES):
             return True
         if handed and callee == "__init__" and _constructor_registers(info, place + 1, each, handed[0]):

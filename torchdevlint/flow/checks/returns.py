@@ -34,7 +34,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, once_a_node
 
 
 class _Memory:
@@ -106,7 +106,7 @@ def _wrapped(frame: Frame, state: State, node: ast.expr) -> Iterator[tuple[ast.e
         keeps = maker.name.partition(".")[0] not in _OF_THE_HOST
     else:
         keeps = isinstance(maker, (RecordType, Unknown)) or (isinstance(maker, Cls) and not _places(maker.info.node))
-    given = [*node.args, *(keyword.value for keyword in node.keywords)] if keeps else ()
+    given = arguments_of(node) if keeps else ()
     for at in given:
         name = variable_of(at) or ""
         held = state.env.get(name) or state.paths.get(name)

@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, first_nam
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Tensor
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
 _FROM_DATA = torch_api.DATA_FACTORIES | torch_api.CPU_FACTORIES
 
@@ -93,7 +93,7 @@ def _brought_in(function: ast.AST) -> list[tuple[str, ast.Call]]:
 
 def _says_cpu(call: ast.Call) -> bool:
     """``x.to("cpu")``, ``x.to(device=cpu)``."""
-    given = [*call.args, *(each.value for each in call.keywords)]
+    given = arguments_of(call)
     named = (each.value if isinstance(each, ast.Constant) else dotted_path(each) for each in given)
     return call.func.attr == "to" and "cpu" in named  # type: ignore[attr-defined]
 

@@ -11,6 +11,7 @@ from torchdevlint.flow.checks.file_names import Scopes, file_name
 from torchdevlint.flow.checks.telling_names import HOLE
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.source.nodes import (
+    arguments_of,
     assignment_of,
     ids_below,
     inside,
@@ -155,7 +156,7 @@ def _may_bind(statement: ast.stmt, path: str) -> bool:
 
 def _hands_on(call: ast.Call, root: str) -> bool:
     """``root.step()``, ``step(root)``"""
-    given = (*call.args, *(each.value for each in call.keywords))
+    given = arguments_of(call)
     of_root = isinstance(call.func, ast.Attribute) and dotted_path(call.func.value) == root
     return of_root or root in tuple(map(dotted_path, given))
 

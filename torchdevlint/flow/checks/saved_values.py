@@ -46,7 +46,7 @@ from torchdevlint.flow.checks.saved_parts import (
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_cpu_spec, is_dtype, last_name, public_path
-from torchdevlint.source.nodes import assignments_in, nodes_in, own_nodes_in
+from torchdevlint.source.nodes import arguments_of, assignments_in, nodes_in, own_nodes_in
 
 _TO_HOST = frozenset("cpu numpy tolist item size dim numel nelement keys".split())
 _ELSEWHERE = frozenset("to cuda xpu mps npu type state_dict".split())
@@ -200,7 +200,7 @@ class _Judge(Struct):
                 scopes, name, since
             )
         for call in nodes_in(scopes[0], ast.Call):
-            given = [*call.args, *(each.value for each in call.keywords)]
+            given = arguments_of(call)
             if name in tuple(map(dotted_path, given)) and not only_reads(call):
                 return False
         return self._puts(scopes, name, since)
@@ -226,7 +226,7 @@ class _Judge(Struct):
 
     def _call(self, scopes: Scopes, node: ast.Call) -> bool:
         public, called = public_path(node.func), last_name(node.func)
-        given = [*node.args, *(each.value for each in node.keywords)]
+        given = arguments_of(node)
         if public in _OF_DATA:
             parts = (each.value for each in node.keywords if each.arg not in _SAY_HOW)
             return self.all(scopes, (*node.args, *parts))
@@ -254,7 +254,7 @@ class _Judge(Struct):
         return called in PLAIN_CALLS or (keeps and self.all(scopes, given))
 
     def _of_torch(self, scopes: Scopes, node: ast.Call, called: str) -> bool:
-        given = [*node.args, *(each.value for each in node.keywords)]
+        given = arguments_of(node)
         places = [each.value for each in node.keywords if each.arg in ("device", "map_location")]
         if places:
             return all(map(is_cpu_spec, places))

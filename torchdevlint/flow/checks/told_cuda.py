@@ -23,6 +23,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Unknown
 from torchdevlint.flow.vouch.devices import remember
 from torchdevlint.flow.vouch.elsewhere import stands_here
+from torchdevlint.source.nodes import arguments_of
 
 
 def _note_function(event: FunctionCalled) -> None:
@@ -68,7 +69,7 @@ def _note_operands(event: Operated) -> None:
 
 def _sizes_told(call: ast.AST | None) -> Iterator[tuple[str, ast.Attribute]]:
     """`x` in ``f(x.shape[0], n=x.size(1))``, and the place that asks for its size."""
-    given = [*call.args, *(each.value for each in call.keywords)] if isinstance(call, ast.Call) else []
+    given = arguments_of(call) if isinstance(call, ast.Call) else []
     for each in sizes_asked(given):
         if isinstance(each.value, ast.Name):
             yield each.value.id, each

@@ -21,7 +21,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Const, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, keyword_of, nodes_in, once_a_node
 
 Names = tuple[str | None, ...]
 """The names that a file may have, with holes; None among them for one that is not known."""
@@ -161,7 +161,7 @@ def _verdict(frame: Frame, module: ModuleFile, name: str) -> bool | None:
 def _written_to(frame: Frame, module: ModuleFile, call: ast.Call, names: Names) -> Names:
     """The names of the files that a call writes; those that the file alone does not tell may be imported."""
     known = all(each is not None and is_telling(each) for each in names)
-    if known or not _is_of_torch(call) or len(given := _given(call)) < 2:
+    if known or not _is_of_torch(call) or len(given := arguments_of(call)) < 2:
         return names
     return file_names(_place(frame, module, call), given[1], ends=True)
 
@@ -193,7 +193,7 @@ def _is_left_alone(frame: Frame, module: ModuleFile, call: ast.Call) -> bool:
 
 def _saves_of_cpu(tree: ast.Module, call: ast.Call, moves_nothing: bool) -> bool | None:
     """Whether a call saves nothing but data of the CPU; None if that is what it loads from there."""
-    value = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "obj"), None)
+    value = call.args[0] if call.args else keyword_of(call, "obj")
     return is_of_cpu(tree, value, call, moves_nothing) if _is_torch_save(call) and value is not None else False
 
 
@@ -205,15 +205,11 @@ def writes_in(tree: ast.Module) -> list[tuple[ast.Call, Names]]:
         if "save" in last_name(call.func):
             at = Place(scopes_of(tree, call))
             ends = _is_of_torch(call)
-            given = (file_names(at, each, ends) for each in (_given(call)[1:2] if ends else _given(call)))
+            given = (file_names(at, each, ends) for each in (arguments_of(call)[1:2] if ends else arguments_of(call)))
             names = next((names for names in given if names != (None,)), (None,))
             if names != (None,) or _is_torch_save(call):
                 found.append((call, names))
     return found
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(each.value for each in call.keywords)]
 
 
 def _is_torch_save(call: ast.Call) -> bool:

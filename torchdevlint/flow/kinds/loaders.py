@@ -39,7 +39,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _MOVES = frozenset({"to", "cuda"})
 _ALONE = torch_api.CONVERSIONS - {"to", "type"}
@@ -227,7 +227,7 @@ def moved_by(call: ast.Call) -> ast.expr | None:
     """`x` in ``x.cuda()`` and ``x.to(device)``, whatever else they are told."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
         return None
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = arguments_of(call)
     return call.func.value if call.func.attr == "cuda" or any(map(_says_device, given)) else None
 
 
@@ -334,7 +334,7 @@ def forget_if_in_place(frame: Frame, statement: ast.expr, state: State) -> None:
 
 def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
     """``send_to(batch, device)`` as a statement, of a function of another file: it may move the batch in place."""
-    if not any(map(_says_device, (call.func, *call.args, *[keyword.value for keyword in call.keywords]))):
+    if not any(map(_says_device, (call.func, *arguments_of(call)))):
         return
     if isinstance(frame.evaluate(call.func, state), (Func, Obj, Library)):
         return

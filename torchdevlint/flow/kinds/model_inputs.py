@@ -22,7 +22,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Ref
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _RUNS_IT = frozenset({"forward", "generate"})
 _ONLY_CALLED_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES | {"to", "cuda"}
@@ -165,7 +165,7 @@ def _takes_entry(call: ast.Call, name: str, key: object) -> bool:
         and dotted_path(each.value) == name
         and isinstance(each.slice, ast.Constant)
         and each.slice.value == key
-        for each in (*call.args, *(keyword.value for keyword in call.keywords))
+        for each in arguments_of(call)
     )
 
 

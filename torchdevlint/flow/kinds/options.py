@@ -11,7 +11,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NUMBER, NUMBERS, Const, Guard, Unknown, Value
-from torchdevlint.source.nodes import assignments_in, nodes_in
+from torchdevlint.source.nodes import assignments_in, keyword_of, nodes_in
 
 _COUNTS = ("cpu_count", "device_count")
 
@@ -100,7 +100,7 @@ def default_of(frame: Frame, node: ast.expr) -> ast.expr | None:
         return None if default is None or _is_always_given(frame, node.id, default) else default
     if isinstance(node, ast.Attribute) and frame.machine.tree is not None:
         for call in _options(frame.machine.tree, node.attr):
-            return next((each.value for each in call.keywords if each.arg == "default"), None)
+            return keyword_of(call, "default")
     return None
 
 

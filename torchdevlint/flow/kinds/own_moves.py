@@ -17,7 +17,7 @@ from torchdevlint.flow.scope.names import (
 )
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.values import Cls, Func, Value
-from torchdevlint.source.nodes import Assignment, assignments_in, below, inside, nodes_in
+from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, below, inside, nodes_in
 
 _SAY_NOTHING = frozenset({"shape", "size", "device", "dtype", "ndim", "dim"})
 """What is read of a tensor without being a part of it."""
@@ -100,7 +100,7 @@ def _is_own_place(function: ast.AST, call: ast.Call) -> bool:
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if method in torch_api.DEVICE_METHODS:
         return torch_api.DEVICE_METHODS[method] != "cpu"
-    given = [*call.args, *(each.value for each in call.keywords)]
+    given = arguments_of(call)
     held = (value for each in given for value in values_by_path(function).get(dotted_path(each) or "", ()))
     named = [each for argument in (*given, *held) for each in inside(argument)]
     read = (each.attr for each in named if isinstance(each, ast.Attribute))

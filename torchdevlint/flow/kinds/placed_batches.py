@@ -17,7 +17,7 @@ from torchdevlint.flow.scope.names import (
 )
 from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.values import Func, Library, Obj, Tensor, Value
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, is_inside, nodes_in, once_a_node
 
 _LOADER = "DataLoader"
 _ANYWHERE = (Origin.TOP, Origin.ARGUMENT)
@@ -97,7 +97,7 @@ def is_told_device(tree: ast.Module, scope: ast.AST, node: ast.expr, hops: int =
 
 def _is_told(call: ast.Call) -> bool:
     """Whether a call gives a device to what it calls."""
-    given = [*call.args, *(each.value for each in call.keywords)]
+    given = arguments_of(call)
     return any(mentions_device((dotted_path(each) or "").rpartition(".")[2]) for each in given)
 
 

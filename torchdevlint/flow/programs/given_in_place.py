@@ -10,7 +10,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import CallSite, call_sites
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import is_below, nodes_in
+from torchdevlint.source.nodes import arguments_of, is_below, nodes_in
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -59,5 +59,5 @@ def _moved_to(scope: ast.AST, built: ast.Call) -> str | None:
 
 def _says(made: ast.expr, place: str) -> bool:
     """Whether a call is given the device, be it by another name: ``torch.ones(3, device=d)``, ``scaled(3, d)``."""
-    given = [*made.args, *(each.value for each in made.keywords)] if isinstance(made, ast.Call) else []
+    given = arguments_of(made) if isinstance(made, ast.Call) else []
     return any(ast.dump(each) == place for each in given)

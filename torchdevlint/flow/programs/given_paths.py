@@ -22,7 +22,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, first_nam
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, is_below, nodes_in
+from torchdevlint.source.nodes import arguments_of, inside, is_below, nodes_in
 
 _HOOKED = frozenset({"LightningModule", "Callback"})
 _LATE = frozenset(
@@ -67,7 +67,7 @@ def _is_left_by_another_round(own: ModuleFile, load: ast.Call, saving: Ways) -> 
     calls = (each for loop in loops for each in nodes_in(loop, ast.Call) if each is not load)
     read = _made_as(scope, load.args[0])
     return any(
-        read in [_made_as(scope, given) for given in (*call.args, *(each.value for each in call.keywords))]
+        read in [_made_as(scope, given) for given in arguments_of(call)]
         and saving.is_so_in_call(own, call)
         for call in calls
     )
@@ -268,7 +268,7 @@ def _is_given(scope: ast.AST, call: ast.Call, path: ast.expr, callee: ast.expr) 
 
     A path that a call puts together is the same as one that the same call has put together before.
     """
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = arguments_of(call)
     begins = path.left if isinstance(path, ast.BinOp) and isinstance(path.op, ast.Add) else path
     held = isinstance(begins, ast.Attribute) and dotted_path(begins.value) == first_name(dotted_path(callee) or "")
     if held or isinstance(path, ast.Constant):

@@ -25,7 +25,7 @@ from torchdevlint.flow.scope.names import (
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import keyword_of, nodes_in, once_a_node
 from torchdevlint.source.notebook import NOTEBOOK
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -234,7 +234,7 @@ class OptionsOff:
         found: set[object] = set()
         for site, each in sites or ():
             there = next(iter(around(site, each.lineno)), None)
-            given = next((keyword.value for keyword in each.keywords if keyword.arg == name), None)
+            given = keyword_of(each, name)
             if given is None and has_stars(each):
                 values = self._handed_on(each, name, there, default, hops - 1)
             elif given is None:

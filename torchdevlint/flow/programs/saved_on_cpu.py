@@ -23,7 +23,7 @@ from torchdevlint.flow.programs.placed_values import PlacedValues
 from torchdevlint.flow.scope.names import argument_names, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import keyword_of, nodes_in
 
 _MOST_FILES = 24
 _MOST_SAVES = 8
@@ -59,7 +59,7 @@ def _may_be_placed(file: ModuleFile, project: Project, save: ast.Call) -> bool |
 
 def _is_placed_by(file: ModuleFile, asked: Project, save: ast.Call) -> bool | None:
     coming = Programs(file, asked, Callers(file.tree, asked, lambda *_: {})).coming_to(save.lineno)
-    value = save.args[0] if save.args else next((each.value for each in save.keywords if each.arg == "obj"), None)
+    value = save.args[0] if save.args else keyword_of(save, "obj")
     if coming is None or value is None or any(len(each.scopes) > MOST_CODE for each in coming):
         return True
     scope = scope_of(file, asked, save.lineno)

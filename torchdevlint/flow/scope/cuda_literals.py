@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype,
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_assignments_in, own_nodes_in
+from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node, own_assignments_in, own_nodes_in
 
 _CUDA = regex(r"cuda(?::.*)?")
 _CPU = regex(r"cpu(?::\d+)?")
@@ -83,7 +83,7 @@ def needs_cuda(scope: Scope, call: ast.Call) -> bool:
         return True
     if any(is_cuda(scope, each) for each in places_in(call)) or _trains_on_gpu(scope, call):
         return True
-    given = [*call.args, *(each.value for each in call.keywords)]
+    given = arguments_of(call)
     if path.endswith("init_process_group"):
         return any(isinstance(each, ast.Constant) and each.value == "nccl" for each in given)
     return path.endswith("set_default_tensor_type") and any(map(_is_tensor_type, given))
@@ -91,7 +91,7 @@ def needs_cuda(scope: Scope, call: ast.Call) -> bool:
 
 def asks_gpu(scope: Scope, call: ast.Call) -> bool:
     """Whether a GPU is asked for something, and not the device that was chosen, which may be the CPU."""
-    given = [*call.args, *(each.value for each in call.keywords)]
+    given = arguments_of(call)
     if public_path(call.func) not in torch_api.RAISES_WITHOUT_CUDA:
         return False
     return not any(_may_be_cpu(scope, each) for each in given)

@@ -17,7 +17,7 @@ from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name, p
 from torchdevlint.flow.scope.programs import functions_of_program, is_program
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import is_main_guard
-from torchdevlint.source.nodes import assignments_in, below, ids_below, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignments_in, below, ids_below, inside, nodes_in, once_a_node
 
 _CUDA = regex(r"cuda(?::\d+)?")
 _ANOTHER = regex(r"cpu|mps|xpu|npu|xla|device|auto")
@@ -124,7 +124,7 @@ def _needs_gpu(tree: ast.Module, statements: list[ast.stmt]) -> bool:
 
 def _asks_gpu(call: ast.Call) -> bool:
     """Whether the first GPU, or the one of a number, is asked for something."""
-    given = (*call.args, *(each.value for each in call.keywords))
+    given = arguments_of(call)
     asks = public_path(call.func) in torch_api.RAISES_WITHOUT_CUDA
     return asks and all(isinstance(each, ast.Constant) for each in given)
 

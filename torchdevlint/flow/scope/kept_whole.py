@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.assigned import targets_by_value
 from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, positional_names
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import arguments_of, inside, nodes_in
 
 _BY_NAME = frozenset({"vars", "setattr", "getattr", "delattr"})
 _LEAVE_DEFAULTS = frozenset({"no_grad", "inference_mode", "enable_grad", "autocast", "open", "set_grad_enabled"})
@@ -45,7 +45,7 @@ def _only_asked(tree: ast.Module, scope: ast.AST, paths: set[str | None], hops: 
     """Whether what stands under these paths is asked for attributes, and given to functions that do no more."""
     asked = {each.value for each in nodes_in(scope, ast.Attribute) if each.attr != "__dict__"}
     for call in nodes_in(scope, ast.Call):
-        given = [*call.args, *(each.value for each in call.keywords)]
+        given = arguments_of(call)
         held = [each for each in given if dotted_path(each) in paths]
         of_object = isinstance(call.func, ast.Attribute) and dotted_path(call.func.value) in paths
         if (held or of_object) and not _leaves_it(tree, call, held, hops):

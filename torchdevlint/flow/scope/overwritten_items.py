@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.source.nodes import assignment_of, assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignment_of, assignments_in, inside, nodes_in, once_a_node
 
 _LEAVING = (ast.Break, ast.Continue, ast.Return)
 _PLACES = frozenset("is_cuda is_cpu is_mps is_xpu device".split())
@@ -121,7 +121,7 @@ def _stored_before(block: list[ast.stmt], path: str) -> set[ast.Attribute]:
 def _leads_elsewhere(node: ast.AST) -> bool:
     """Whether it leaves the block, calls a method of the object or hands the object over."""
     if isinstance(node, ast.Call):
-        given = [*node.args, *(each.value for each in node.keywords)]
+        given = arguments_of(node)
         return _is_of_self(node.func) or any(isinstance(each, ast.Name) and each.id == "self" for each in given)
     return isinstance(node, (*_LEAVING, ast.Yield, ast.YieldFrom, ast.Await))
 

@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, pu
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import is_elsewhere
 from torchdevlint.project.modules import bound_by, is_main_guard
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
 _TYPES = (
     r"cuda|gpu|(?<![a-z])tpu|accelerator|\b(?:from|import)\s+accelerate\b|rocm|\b(?:mps|xpu|npu|hpu|xla)\b"
@@ -245,7 +245,7 @@ def _runs(statements: list[ast.stmt], known: dict[str, list[ast.AST]]) -> bool:
 
 def _registers(call: ast.Call, known: dict[str, list[ast.AST]]) -> bool:
     """Whether a function or class of the file is given to a call: that only says what there is."""
-    return any(dotted_path(each) in known for each in (*call.args, *(keyword.value for keyword in call.keywords)))
+    return any(dotted_path(each) in known for each in arguments_of(call))
 
 
 def _calls_of(statements: list[ast.stmt]) -> Iterator[ast.Call]:

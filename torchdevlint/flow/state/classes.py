@@ -22,7 +22,7 @@ from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Conditions, Func, RecordType, Ref, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, nodes_in
+from torchdevlint.source.nodes import arguments_of, assignments_in, nodes_in
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.touch import Touch
@@ -202,7 +202,7 @@ class ClassInfo:
         init = self.methods.get("__init__")
         if init is None or self.resolved:
             return frozenset()
-        given = (each for call in _inherited_inits(init) for each in (*call.args, *(k.value for k in call.keywords)))
+        given = (each for call in _inherited_inits(init) for each in arguments_of(call))
         return frozenset(each.id for each in given if isinstance(each, ast.Name))
 
     @cached_property

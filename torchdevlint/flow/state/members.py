@@ -12,7 +12,7 @@ from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, is_one_of, names_one_of
 from torchdevlint.flow.state.values import Cls, Func, Ref, Value
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, nodes_in, once_a_node
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
@@ -153,7 +153,7 @@ def _is_plain(info: ClassInfo) -> bool:
 
 def _may_write(info: ClassInfo, call: ast.Call) -> bool:
     """Whether it gives `self` to a function that may set any attribute of it, for all that is known here."""
-    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    given = arguments_of(call)
     if not any(isinstance(each, ast.Name) and each.id == "self" for each in given):
         return False
     path = dotted_path(call.func) or ""

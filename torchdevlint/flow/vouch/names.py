@@ -17,7 +17,7 @@ from torchdevlint.flow.vouch.bound import (
     times_bound,
 )
 from torchdevlint.flow.vouch.kinds import may_be_none
-from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in
+from torchdevlint.source.nodes import arguments_of, assignments_in, is_inside, nodes_in
 
 
 def assignable(frame: Frame, name: str, place: ast.AST) -> bool:
@@ -106,7 +106,7 @@ def _is_settled(scope: Scope, root: str, place: ast.AST) -> bool:
 
 def _reads(call: ast.Call, root: str) -> bool:
     """Whether a name is an argument of a call of its own: what is placed by it."""
-    given = (*call.args, *(each.value for each in call.keywords))
+    given = arguments_of(call)
     return any(isinstance(each, ast.Name) and each.id == root for each in given)
 
 
