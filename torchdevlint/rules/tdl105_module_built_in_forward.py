@@ -130,7 +130,7 @@ def _note_call(event: ModuleCalled) -> None:
     made = module.made_at
     if frame.context != "forward" or not isinstance(made, ast.Call) or frame.function is None:
         return
-    if state.default_device is not None or frame.machine.default_changed:
+    if not frame.machine.default_is_cpu(state):
         return
     if made not in _calls_in(frame.function):
         return

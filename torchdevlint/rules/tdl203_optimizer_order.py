@@ -158,7 +158,7 @@ def _keeps_state(name: str, made: ast.Call) -> bool:
 
 
 def _mark(frame: Frame, state: State, made: ast.Call, cause: ast.Call, name: str) -> None:
-    if state.default_device is not None or frame.machine.default_changed:
+    if not frame.machine.default_is_cpu(state):
         return
     path = _model_of(frame, made)
     if path is not None and _is_on_cpu(frame, state, path, made, cause):

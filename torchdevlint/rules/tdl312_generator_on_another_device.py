@@ -116,7 +116,7 @@ def _note_sampler(frame: Frame, state: State, node: ast.Call, name: str, argumen
 def _compare(frame: Frame, state: State, node: ast.Call, arguments: Arguments, drawn_for: Device) -> None:
     given = arguments.keywords.get("generator")
     made = None if given is None else _made_by(frame, state, given[0])
-    if made is None or frame.machine.default_changed or state.default_device is not None:
+    if made is None or not frame.machine.default_is_cpu(state):
         return
     if drawn_for == MODEL and _runs_in_constructor(frame):
         return

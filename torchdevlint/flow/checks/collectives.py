@@ -51,7 +51,7 @@ def _look(frame: Frame, state: State, node: ast.Call, given: list[tuple[ast.expr
 
 def _is_of_cpu(frame: Frame, state: State, tensor: Tensor) -> bool:
     if tensor.device == DEFAULT:
-        return bool(tensor.creations) and state.default_device is None and not frame.machine.default_changed
+        return bool(tensor.creations) and frame.machine.default_is_cpu(state)
     return on_cpu(tensor.device)
 
 

@@ -51,7 +51,7 @@ def _note_placed(event: Placed) -> None:
     if not is_to_accelerator(event):
         return
     path, seen = dotted_path(node.func.value), machine.memory(_Memory).seen
-    if path is None or node in seen or machine.default_changed or state.default_device is not None or state.guarded:
+    if path is None or node in seen or state.guarded or not machine.default_is_cpu(state):
         return
     seen.add(node)
     scope = frame.function or machine.tree

@@ -9,9 +9,8 @@ import ast
 
 from torchdevlint.flow.checks.left_by_others import given_for, leaves_parameter, names_left
 from torchdevlint.flow.checks.own_tensors import has_parameters
-from torchdevlint.flow.checks.unmoved_models import follows_parameters, meet, was_moved
+from torchdevlint.flow.checks.unmoved_models import follows_parameters, meet, tells_of_models, was_moved
 from torchdevlint.flow.events import ModuleCalled
-from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.names import argument_names
@@ -26,7 +25,7 @@ def _note_call(event: ModuleCalled) -> None:
     frame, state, node, module = event.frame, event.state, event.node, event.module
     if module.device != DEFAULT or frame.called_at is None or not isinstance(node.func, ast.Name):
         return
-    if frame.machine.default_changed or state.default_device is not None or state.guarded or moves_batches(frame):
+    if not tells_of_models(frame, state):
         return
     operands = [each for pair in event.arguments.pairs for each in tensor_operands(*pair)]
     moved = [each for each in operands if was_moved(each[1]) and not follows_parameters(frame, each[1])]

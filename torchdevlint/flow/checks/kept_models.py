@@ -11,9 +11,8 @@ import ast
 from torchdevlint.flow.checks.left_by_others import given_for, names_left
 from torchdevlint.flow.checks.left_in_place import asked_for_methods, left_alone, stays
 from torchdevlint.flow.checks.own_tensors import has_parameters
-from torchdevlint.flow.checks.unmoved_models import follows_parameters, meet, was_moved
+from torchdevlint.flow.checks.unmoved_models import follows_parameters, meet, tells_of_models, was_moved
 from torchdevlint.flow.events import ModuleCalled
-from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -30,7 +29,7 @@ def _note_call(event: ModuleCalled) -> None:
     frame, state, node, callee = event.frame, event.state, event.node, event.node.func
     if event.module.device is not None or frame.called_at is None or not isinstance(callee, ast.Attribute):
         return
-    if frame.machine.default_changed or state.default_device is not None or state.guarded or moves_batches(frame):
+    if not tells_of_models(frame, state):
         return
     keeper = frame.evaluate(callee.value, state) if isinstance(callee.value, ast.Name) else None
     if not isinstance(keeper, Obj) or keeper.info is not frame.owner:

@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_d
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in
 
-_KEEPS_PLACE = torch_api.CONVERSIONS - {"to", "type", *torch_api.DEVICE_METHODS} | {"detach", "contiguous", "clone"}
+_KEEPS_PLACE = torch_api.DTYPE_METHODS | {"type_as", "detach", "contiguous", "clone"}
 _OF_PLACES = ("dev", "cuda", "gpu")
 """Parts of words, one of which is in each test that is looked for."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

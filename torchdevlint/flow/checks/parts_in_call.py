@@ -28,7 +28,6 @@ from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _READS = frozenset({"get", "items", "keys", "values"})
-_STAYS = torch_api.CONVERSIONS - {"to", "type"}
 _CALCULATED_WITH = regex(
     r"x|edge_(?:index|attr|weight)|(?:\w+_)?(?:masks?|targets?|tgts?|labels?|imgs?|images?|features?|feats?|adj)"
 )
@@ -102,7 +101,9 @@ def _part_of_move(node: ast.expr) -> _Part | None:
 
 def _part(node: ast.expr) -> _Part | None:
     """``batch["ids"]``, ``data.x``, ``src[0].long()``."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _STAYS:
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in torch_api.NAMED_CONVERSIONS:
+            break
         node = node.func.value
     if isinstance(node, ast.Attribute):
         holder = dotted_path(node.value)

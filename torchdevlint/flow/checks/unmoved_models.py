@@ -37,12 +37,11 @@ _PLACES = frozenset({"is_cuda", "parameters", "device"})
 def _note_call(event: ModuleCalled) -> None:
     """``teacher(x)``, where `x` was moved and `teacher` was not."""
     frame, state, node, module = event.frame, event.state, event.node, event.module
-    machine = frame.machine
-    if module.device != DEFAULT or machine.default_changed or state.default_device is not None or state.guarded:
+    if module.device != DEFAULT or frame.context == "forward":
         return
     at_once = isinstance(node.func, ast.Call) and module.made_at is node.func
     path = dotted_path(node.func) or ""
-    if not (at_once or path) or frame.context == "forward" or moves_batches(frame):
+    if not (at_once or path) or not tells_of_models(frame, state):
         return
     prepares = isinstance(module, Library) and libraries.holds_tensors(module.name)  # data, which is on the CPU
     is_there = _is_elsewhere if (at_once or "." not in path) and not prepares else was_moved
@@ -56,6 +55,11 @@ def _note_call(event: ModuleCalled) -> None:
         return
     if at_once or stays(frame, path) or _is_left_by_others(frame, path, module):
         meet(frame, state, node, node.func, where_made(module), moved[0])
+
+
+def tells_of_models(frame: Frame, state: State) -> bool:
+    """Whether a model that nothing moves is on the CPU at this point, and its batches are where the code puts them."""
+    return not state.guarded and state.default_device is None and not moves_batches(frame)
 
 
 def _is_left_by_others(frame: Frame, path: str, module: Library | Obj) -> bool:
@@ -124,10 +128,9 @@ def _as_taken(node: ast.expr, value: Value) -> Value:
 def _note_method(event: MethodCalled) -> None:
     """``old.act(x)``, a method that brings `x` to layers or buffers of a model that was not moved, where `x` was."""
     frame, state, node, module = event.frame, event.state, event.node, event.receiver
-    machine = frame.machine
-    if type(module) is not Obj or module.device != DEFAULT or frame.context == "forward" or moves_batches(frame):
+    if type(module) is not Obj or module.device != DEFAULT or frame.context == "forward":
         return
-    if not isinstance(node.func, ast.Attribute) or machine.default_changed or state.guarded or state.default_device:
+    if not isinstance(node.func, ast.Attribute) or not tells_of_models(frame, state):
         return
     name, path = node.func.attr, dotted_path(node.func.value) or ""
     found = module.info.all_methods.get(name)
@@ -188,7 +191,7 @@ def _note_unknown(event: LayerCalled) -> None:
     """``target(x)``, which was copied of a model before that was moved to where `x` is, or made like one that was."""
     frame, state, node = event.frame, event.state, event.node
     path, machine = dotted_path(event.layer) or "", frame.machine
-    if not path or state.guarded or machine.default_changed or frame.context == "forward" or moves_batches(frame):
+    if not path or state.guarded or frame.context == "forward" or moves_batches(frame):
         return
     moved = [each for each in event.operands if was_moved(each[1])] + _moved_by_switch(frame, event.operands, state)
     if not moved or not stays(frame, path):

@@ -42,7 +42,6 @@ from torchdevlint.flow.state.values import (
 from torchdevlint.source.nodes import arguments_of, assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _MOVES = frozenset({"to", "cuda"})
-_ALONE = torch_api.CONVERSIONS - {"to", "type"}
 """Methods that move or convert without being told where to."""
 FROM_DATA = "comes from the data set here"
 _GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
@@ -325,7 +324,8 @@ def forget_if_in_place(frame: Frame, statement: ast.expr, state: State) -> None:
     for call in dropped_by(statement):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
-        if call.func.attr not in torch_api.CONVERSIONS or not (call.args or call.keywords or call.func.attr in _ALONE):
+        name, is_told = call.func.attr, call.args or call.keywords
+        if name not in torch_api.CONVERSIONS or not (is_told or name in torch_api.NAMED_CONVERSIONS):
             continue
         path = dotted_path(call.func.value)
         if path is not None and is_from_loader(frame.evaluate(call.func.value, state)):

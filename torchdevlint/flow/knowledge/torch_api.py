@@ -391,6 +391,8 @@ PLACING_METHODS = frozenset({"to", *DEVICE_METHODS})
 MOVE_METHODS = PLACING_METHODS | {"type"}
 CONVERSIONS = MOVE_METHODS | DTYPE_METHODS | {"type_as"}
 """Methods that give another tensor with the same values."""
+NAMED_CONVERSIONS = CONVERSIONS - {"to", "type"}
+"""Those whose name says what to: ``x.cuda()``, ``x.long()``, ``x.type_as(y)``."""
 MAYBE_SCALAR = frozenset(
     """
     amax amin aminmax binary_cross_entropy binary_cross_entropy_with_logits cholesky_ex cond corrcoef

@@ -51,7 +51,7 @@ def is_metric(name: str) -> bool:
 
 def construct(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Library | None:
     """A metric on the default device, or a collection, which registers those that it is given."""
-    if frame.machine.default_changed or state.default_device is not None:
+    if not frame.machine.default_is_cpu(state):
         return None
     remember(frame, state, node)
     if name.endswith("MetricCollection"):

@@ -235,6 +235,10 @@ class Machine:
         here = not is_elsewhere(function)
         return self.calls_left > 0 if here else min(self.calls_elsewhere_left, self.statements_elsewhere_left) > 0
 
+    def default_is_cpu(self, state: State) -> bool:
+        """Whether what names no device is made on the CPU at this point, as far as the file and its importers show."""
+        return not self.default_changed and state.default_device is None
+
     def is_without_accelerator(self, conditions: Conditions) -> bool:
         """Whether branches that are taken under these conditions are taken only where no accelerator is used."""
         return bool(conditions) and not self.without_accelerator.isdisjoint(conditions)
