@@ -164,6 +164,9 @@ CHECKS = {
     "leaving_together": {
         "EVENTS": "LayerCalled Returned",
     },
+    "left_among_moves": {
+        "EVENTS": "FileEnded",
+    },
     "left_apart": {
         "EVENTS": "FileEnded",
     },

@@ -23,6 +23,9 @@ def of_part(fact: DeviceNotForwarded) -> Report:
         return _report(fact, said, "move it as the other cases do", moves)
     if fact.kind == "apart":
         return _report(fact, f"{function} asks {parameter}, and leaves {target} where it is", f"move {target} there")
+    if fact.kind == "beside":
+        said = f"{function} moves others by {parameter}, and leaves {target} where it is"
+        return _report(fact, said, f"move {target} as well", Note("this is moved", fact.parameter_at))
     if fact.kind == "asked":
         given = code(f"{fact.text}()")
         said = f"{function} asks where {target} is, and gives {given} what may be elsewhere"

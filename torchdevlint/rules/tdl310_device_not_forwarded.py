@@ -85,7 +85,7 @@ from torchdevlint.rules.wording import code, edit
 from torchdevlint.source.nodes import keyword_of, nodes_in
 
 SEVERITY = Severity.WARNING
-_OF_PARTS = frozenset({"apart", "arm", "attribute", "asked", "brought", "chosen", "mover", "unread"})
+_OF_PARTS = frozenset({"apart", "arm", "attribute", "asked", "beside", "brought", "chosen", "mover", "unread"})
 EXECUTION = "operation"
 PROBE = '''
 """What a function makes without handing on its `device` is on the default device, whatever it is told."""

@@ -1,0 +1,184 @@
+"""Names that a function leaves where they are, beside others that it moves in the same way (TDL310).
+
+``if cuda: x = x.cuda() else: x = x.cpu(); y = y.cpu()``: what one arm brings to the CPU, the other one has to move. And
+``p, t = p.to(device), t``: who binds a name to itself beside a move has forgotten that of the second.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+
+from torchdevlint.flow.events import FileEnded
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.scope.imported_names import imports_torch
+from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.source.nodes import Assignment, assignment_of, inside, nodes_in
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_MOVES = (".to(", ".cuda(")
+
+
+def _note_end(event: FileEnded) -> None:
+    machine = event.machine
+    text = machine.reading.source.text
+    if not any(each in text for each in _MOVES) or not imports_torch(machine.tree):
+        return
+    functions: list[_Function] = [
+        *nodes_in(machine.tree, ast.FunctionDef),
+        *nodes_in(machine.tree, ast.AsyncFunctionDef),
+    ]
+    for function in functions:
+        for block in _blocks(function):
+            for at, left, move in (*_bound_to_itself(block), *_in_one_arm(block)):
+                _record(machine, function, at, left, move)
+
+
+def _blocks(function: _Function) -> Iterator[list[ast.stmt]]:
+    """The blocks of a function itself, not of those that it defines."""
+    level: list[ast.stmt] = [function]
+    while level:
+        below: list[ast.stmt] = []
+        for holder in level:
+            for name in ("body", "orelse", "finalbody"):
+                block = getattr(holder, name, None)
+                if isinstance(block, list) and block:
+                    yield block
+                    below += (each for each in block if not isinstance(each, (*_DEFINITIONS, ast.Match)))
+        level = below
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _bound_to_itself(block: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
+    """`t` in ``p, t = p.to(device), t``, and in ``t = t`` beside the statement ``p = p.to(device)``."""
+    for each in block:
+        assigned = assignment_of(each)
+        pairs = list(_in_parallel(assigned)) if assigned is not None else []
+        moves = [value for target, value in pairs if _moved(target, value)]
+        left = [value for target, value in pairs if _same(target, value)]
+        if moves and left:
+            yield each, left[0], moves[0]
+    for pair in pairwise(block):
+        for one, other in (pair, pair[::-1]):
+            stays, moves_it = assignment_of(one), assignment_of(other)
+            if stays is None or moves_it is None or not _same(stays.targets[0], stays.value):
+                continue
+            if _moved(moves_it.targets[0], moves_it.value):
+                yield one, stays.value, moves_it.value
+                break
+
+
+def _in_parallel(assigned: Assignment) -> Iterator[tuple[ast.expr, ast.expr]]:
+    target, value = assigned.targets[0], assigned.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        yield from zip(target.elts, value.elts, strict=True)
+
+
+def _in_one_arm(block: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
+    """What one arm of a test brings to the CPU, as it does with others, and the other arm moves nowhere."""
+    for asked in block:
+        if not isinstance(asked, ast.If) or not asked.orelse or not _is_of_places(asked.test):
+            continue
+        for arm, other in ((asked.body, asked.orelse), (asked.orelse, asked.body)):
+            moved, brought = _moves_of(arm), _brought_of(other)
+            both = [each for each in brought if each in moved]
+            left = [each for each in brought if each not in moved and not _is_used(arm, each)]
+            if both and len(left) == 1:
+                yield arm[0], brought[left[0]], moved[both[0]]
+
+
+def _is_of_places(test: ast.expr) -> bool:
+    """``cuda``, ``self.use_gpu``, ``device != "cpu"``."""
+    words = [each.id for each in inside(test) if isinstance(each, ast.Name)]
+    words += [each.attr for each in inside(test) if isinstance(each, ast.Attribute)]
+    return any(mentions_cuda(each) or mentions_device(each) for each in words)
+
+
+def _moves_of(arm: Sequence[ast.stmt]) -> dict[str, ast.expr]:
+    """``x = x.cuda()`` of an arm, by the name that is moved."""
+    return {dotted_path(to) or "": value for to, value in _assigned(arm) if _moved(to, value)}
+
+
+def _brought_of(arm: Sequence[ast.stmt]) -> dict[str, ast.expr]:
+    """`x` of ``x = x.cpu()``, by its path."""
+    return {
+        dotted_path(to) or "": value.func.value  # type: ignore[attr-defined]
+        for to, value in _assigned(arm)
+        if _is_method(to, value, "cpu") or (_is_method(to, value, "to") and _names_cpu(value))
+    }
+
+
+def _assigned(arm: Sequence[ast.stmt]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    for each in arm:
+        assigned = assignment_of(each)
+        if assigned is not None and len(assigned.targets) == 1:
+            yield assigned.targets[0], assigned.value
+
+
+def _moved(target: ast.expr, value: ast.expr) -> bool:
+    """``x = x.cuda()``, ``x = x.to(device)``."""
+    return _is_method(target, value, "cuda") or (
+        _is_method(target, value, "to") and _names_device(value) and not _names_cpu(value)
+    )
+
+
+def _is_method(target: ast.expr, value: ast.expr, name: str) -> bool:
+    func = value.func if isinstance(value, ast.Call) else None
+    return isinstance(func, ast.Attribute) and func.attr == name and _same(target, func.value)
+
+
+def _names_device(call: ast.expr) -> bool:
+    paths = (dotted_path(each) or "" for each in _given(call))
+    texts = (str(each.value) for each in _given(call) if isinstance(each, ast.Constant))
+    return any(mentions_device(path.rpartition(".")[2]) for path in paths) or any(map(mentions_cuda, texts))
+
+
+def _names_cpu(call: ast.expr) -> bool:
+    return any(isinstance(each, ast.Constant) and each.value == "cpu" for given in _given(call) for each in inside(given))
+
+
+def _given(call: ast.expr) -> list[ast.expr]:
+    return [*call.args, *(each.value for each in call.keywords)] if isinstance(call, ast.Call) else []
+
+
+def _is_used(arm: Sequence[ast.stmt], path: str) -> bool:
+    """Whether an arm does anything with a name but to bind it to itself."""
+    for each in arm:
+        assigned = assignment_of(each)
+        if assigned is not None and _same(assigned.targets[0], assigned.value):
+            continue
+        if any(dotted_path(node) == path for node in inside(each) if isinstance(node, (ast.Name, ast.Attribute))):
+            return True
+    return False
+
+
+def _same(one: ast.expr, other: ast.expr) -> bool:
+    path = dotted_path(one)
+    return path is not None and path == dotted_path(other)
+
+
+def _record(machine: Machine, function: _Function, at: ast.stmt, left: ast.expr, move: ast.expr) -> None:
+    machine.record_anyway(
+        ("left among moves", at),
+        partial(
+            DeviceNotForwarded,
+            machine.span_of(at),
+            function.name,
+            machine.text_of(move),
+            "beside",
+            machine.text_of(left),
+            "",
+            machine.span_of(move),
+            machine.text_of(at),
+            True,
+            False,
+        ),
+    )
+
+
+EVENTS = {FileEnded: _note_end}
