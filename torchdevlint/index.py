@@ -170,6 +170,12 @@ CHECKS = {
     "left_apart": {
         "EVENTS": "FileEnded",
     },
+    "left_in_one_case": {
+        "EVENTS": "FileEnded",
+    },
+    "left_of_several": {
+        "EVENTS": "FileEnded",
+    },
     "left_on": {
         "EVENTS": "FunctionCalled",
     },

@@ -197,11 +197,14 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     give cannot be pinned. A device that a function was given and has forgotten explains what is mixed with what it
     makes, and a plain list of Parameters what its items meet; a load that says nothing of the place explains that it
     forgets the one it was given, unless what it loads was published, which is nearly always for the CPU. What an
-    attribute meets explains that the ``to`` of its object leaves it.
+    attribute meets explains that the ``to`` of its object leaves it, and what something meets that it is left alone
+    among others.
     """
     held = list(facts)
     loads = {fact.at for fact in held if isinstance(fact, CheckpointLoad) and not fact.published}
-    forgotten = {fact.at for fact in held if isinstance(fact, DeviceNotForwarded) and fact.kind != "unread"}
+    forgotten = {
+        fact.at for fact in held if isinstance(fact, DeviceNotForwarded) and fact.kind not in _AMONG_OTHERS | {"unread"}
+    }
     mixed = {each.span for fact in held if isinstance(fact, MixedDevices) for each in fact.creations}
     contained = {(fact.class_name, fact.attribute) for fact in held if isinstance(fact, ModulesInContainer)}
     lost = [fact.at for fact in held if isinstance(fact, (DiscardedMove, DeadLoopMove, MovedParameter))]
@@ -216,10 +219,12 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     meeting = {(fact.scope.rpartition(".")[0], _whole(fact.stayed)) for fact in held if isinstance(fact, MixedDevices)}
     batches = {fact.at for fact in held if isinstance(fact, BatchNotMoved)}
     loaders = {fact.loader_at for fact in held if isinstance(fact, AcceleratorInWorker)}
+    used = _used(held)
     return [
         fact
         for fact in held
-        if not (_is_shown(fact, shown, lost) if _is_lone(fact) else _is_explained(fact, batches, literals))
+        if not (isinstance(fact, DeviceNotForwarded) and fact.kind in _AMONG_OTHERS and _is_used(fact, used))
+        and not (_is_shown(fact, shown, lost) if _is_lone(fact) else _is_explained(fact, batches, literals))
         and not (isinstance(fact, DeviceNotForwarded) and (fact.at in loads or _left(fact) in meeting))
         and not (isinstance(fact, DeviceNotForwarded) and fact.kind == "unread" and fact.at in mixed)
         and not (isinstance(fact, CheckpointLoad) and fact.published and fact.at in forgotten)
@@ -227,6 +232,24 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
         and not (isinstance(fact, MixedDevices) and any(_keeper(each) in contained for each in fact.creations))
         and not (isinstance(fact, PinnedOnDevice) and fact.loader_at in loaders)
     ]
+
+
+_AMONG_OTHERS = frozenset({"beside", "case"})
+Used = tuple[set[str], list[Span]]
+"""The names of what stays behind in operations, and where it begins."""
+
+
+def _used(facts: Iterable[Fact]) -> Used:
+    stayed = [fact for fact in facts if isinstance(fact, MixedDevices)]
+    names = {fact.name for fact in facts if isinstance(fact, BatchNotMoved)} | {_name(fact.stayed) for fact in stayed}
+    made = [each.span for fact in stayed for each in fact.creations]
+    return names, [*made, *(span for fact in stayed for _, span in fact.stayed.evidence)]
+
+
+def _is_used(fact: DeviceNotForwarded, used: Used) -> bool:
+    """Whether what is left among others is seen to meet one of them, which is nearer."""
+    names, places = used
+    return fact.text in names or any(_within(each, fact.at) for each in places if not each.file)
 
 
 def _left(fact: DeviceNotForwarded) -> tuple[str, str] | None:

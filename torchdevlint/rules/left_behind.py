@@ -26,6 +26,9 @@ def of_part(fact: DeviceNotForwarded) -> Report:
     if fact.kind == "beside":
         said = f"{function} moves others by {parameter}, and leaves {target} where it is"
         return _report(fact, said, f"move {target} as well", Note("this is moved", fact.parameter_at))
+    if fact.kind == "case":
+        said = f"{function} moves what it makes by {parameter}, and leaves {target} of another case where it is"
+        return _report(fact, said, f"move {target} as well", Note("this is moved", fact.parameter_at))
     if fact.kind == "asked":
         given = code(f"{fact.text}()")
         said = f"{function} asks where {target} is, and gives {given} what may be elsewhere"

@@ -6,7 +6,7 @@ Finds functions with a parameter `device` or `map_location` that they never read
 - what they return, or give to a model, is made on the default device, by `torch.zeros(..)` and its kin;
 - they read a checkpoint with `map_location="cpu"` and give it back, or weights from an address (a file is TDL201's);
 - they move whatever they are given, but for one case, or are called after a move (`to`, `change_device`) and do none;
-- they are the `to` of an object, and move some of its tensors;
+- they move several things but one, also as an object's `to`;
 - they choose one themselves, also where they read it only if it is None, the wrong way round;
 - they call a function or class of the file, or `super().__init__(..)`, that takes it too, and is not given it.
 
@@ -85,7 +85,7 @@ from torchdevlint.rules.wording import code, edit
 from torchdevlint.source.nodes import keyword_of, nodes_in
 
 SEVERITY = Severity.WARNING
-_OF_PARTS = frozenset({"apart", "arm", "attribute", "asked", "beside", "brought", "chosen", "mover", "unread"})
+_OF_PARTS = frozenset({"apart", "arm", "attribute", "asked", "beside", "brought", "case", "chosen", "mover", "unread"})
 EXECUTION = "operation"
 PROBE = '''
 """What a function makes without handing on its `device` is on the default device, whatever it is told."""

@@ -139,7 +139,9 @@ def _names_device(call: ast.expr) -> bool:
 
 
 def _names_cpu(call: ast.expr) -> bool:
-    return any(isinstance(each, ast.Constant) and each.value == "cpu" for given in _given(call) for each in inside(given))
+    return any(
+        isinstance(each, ast.Constant) and each.value == "cpu" for given in _given(call) for each in inside(given)
+    )
 
 
 def _given(call: ast.expr) -> list[ast.expr]:
@@ -174,7 +176,7 @@ def _record(machine: Machine, function: _Function, at: ast.stmt, left: ast.expr,
             machine.text_of(left),
             "",
             machine.span_of(move),
-            machine.text_of(at),
+            machine.text_of(left),
             True,
             False,
         ),

@@ -73,7 +73,9 @@ class DeviceNotForwarded(Fact, frozen=True):
     ``asked`` for, it is that of the model `target`, which `parameter` holds and nobody reads. A ``mover`` is called
     after a move that it does not do; where a device is ``unread``, `target` makes a tensor without it, or what was
     ``brought`` to the CPU is returned; where one is ``chosen``, `target` is what keeps another one; what is left
-    ``beside`` is `target`, where others are moved by `parameter`; what stays ``apart`` is `target`, though the test `parameter` asks for its place. `text` is the call at `at`, or what is at
+    ``beside`` is `target`, where others are moved by `parameter`, or in another ``case`` what `parameter` makes (`text`
+    is the name that it has then); what stays ``apart`` is `target`, though the test `parameter` asks for its place.
+    `text` is the call at `at`, or what is at
     `at` instead of the parameter; `alone` says that nothing else has to be written, and `keeps` that callers who leave
     the parameter out get what they got.
     """

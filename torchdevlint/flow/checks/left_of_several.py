@@ -1,0 +1,233 @@
+"""One of several things that a function takes from one place, of which it moves all others (TDL310).
+
+``ids = batch["ids"].to(device)``, ``mask = batch["mask"].to(device)``, and ``kinds = batch["kinds"]``, which a model
+gets beside them. So do arrays that are made tensors, one after the other, and the elements of what is returned. What
+they meet need not be known. Lengths, texts, and what is moved later, or read on the host, stay for a reason.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from torchdevlint.flow.events import FileEnded
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text, is_quantity
+from torchdevlint.flow.scope.imported_names import imports_torch
+from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path
+from torchdevlint.flow.scope.together import is_used_with
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.source.nodes import assignment_of, nodes_in, own_nodes_in
+
+_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+_LEAST_MOVED = 2
+_CPU = "cpu"
+_FAR = 2
+"""How many statements may be between tensors of arrays that are made one after the other."""
+_KEEPS = torch_api.DTYPE_METHODS | frozenset(
+    """
+    clone contiguous detach expand flatten permute requires_grad_ reshape squeeze swapaxes t transpose unsqueeze
+    unsqueeze_ view
+    """.split()
+)
+_WRAPS = frozenset({"torch.autograd.Variable", "torch.nn.Parameter", "torch.nn.parameter.Parameter"})
+_OF_DATA = torch_api.DATA_FACTORIES | torch_api.LEGACY_CONSTRUCTORS | {"from_numpy"}
+
+
+class _Part(NamedTuple):
+    """What an expression takes: `place` is the holder, or what makes it, `key` its name there, `move` how it moves."""
+
+    node: ast.expr
+    place: str
+    key: str
+    move: str
+
+
+def _note_end(event: FileEnded) -> None:
+    machine = event.machine
+    text = machine.reading.source.text
+    if text.count(".to(") + text.count(".cuda(") < _LEAST_MOVED or not imports_torch(machine.tree):
+        return
+    scopes: list[_Scope] = [
+        machine.tree,
+        *nodes_in(machine.tree, ast.FunctionDef),
+        *nodes_in(machine.tree, ast.AsyncFunctionDef),
+    ]
+    for scope in scopes:
+        for name, left, move in (*_in_displays(scope), *_in_statements(scope)):
+            _record(machine, scope, name, left, move)
+
+
+def _in_displays(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
+    """What is left in ``return (a.to(device), b.to(device), c)``, and in a dict of a name or a result."""
+    values = [each.value for each in own_nodes_in(scope, ast.Return)]
+    values += [each.value for each in own_nodes_in(scope, ast.Assign)]
+    for value in values:
+        if isinstance(value, ast.Dict):
+            named = zip(value.keys, value.values, strict=True)
+            parts = [_part(each) for key, each in named if key is not None and not is_called_text(key)]
+        elif isinstance(value, ast.Tuple):
+            parts = [_part(each) for each in value.elts]
+        else:
+            continue
+        found = [each for each in parts if each is not None]
+        for group in _groups(found):
+            if (left := _left(group)) is not None:
+                yield "", left, next(each for each in group if each.move)
+
+
+def _in_statements(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
+    """What is left in statements of one block, and is used with what the others have moved."""
+    for block in _blocks(scope):
+        held: list[tuple[int, str, _Part]] = []
+        for number, statement in enumerate(block):
+            assigned = assignment_of(statement)
+            target = dotted_path(assigned.targets[0]) if assigned is not None else None
+            part = _part(assigned.value) if assigned is not None and target is not None else None
+            if part is not None and target is not None:
+                held.append((number, target, part))
+        for group in _groups([part for _, _, part in held]):
+            left = _left(group)
+            if left is None:
+                continue
+            numbers = {id(part): number for number, _, part in held}
+            names = {id(part): target for _, target, part in held}
+            near = [each for each in group if each.move and _is_near(left, numbers[id(left)] - numbers[id(each)])]
+            name, beside = names[id(left)], {names[id(each)] for each in group if each.move}
+            if not near or not name.isidentifier() or _stays_by_name(name, any(map(is_bookkeeping, beside))):
+                continue
+            if is_used_with(scope, name, left.node, frozenset(beside)):
+                yield name, left, near[0]
+
+
+def _is_near(left: _Part, distance: int) -> bool:
+    """Parts of one object belong together wherever they stand; what is made of arrays only if they are neighbours."""
+    return not left.place.startswith("torch.") or abs(distance) <= _FAR
+
+
+def _groups(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
+    """The parts that come from one place."""
+    places: dict[str, list[_Part]] = {}
+    for each in parts:
+        places.setdefault(each.place, []).append(each)
+    return (each for each in places.values() if len(each) > _LEAST_MOVED)
+
+
+def _left(group: Sequence[_Part]) -> _Part | None:
+    """The only one of a group that is not moved, where all others go to one device."""
+    left = [each for each in group if not each.move]
+    moves = {each.move for each in group if each.move}
+    if len(left) != 1 or len(moves) != 1 or _CPU in moves:
+        return None
+    words = [left[0].key, *(each.id for each in nodes_in(left[0].node, ast.Name))]
+    named = any(is_bookkeeping(each.key) for each in group if each.move)
+    if any(map(is_quantity, words)) or _stays_by_name(left[0].key, named) or _is_text(left[0].node):
+        return None
+    return left[0]
+
+
+def _stays_by_name(name: str, others: bool) -> bool:
+    """Whether it is called like what is kept on the CPU; an index is none of that where `others` are moved as well."""
+    is_index = is_bookkeeping(name) and name not in TAKEN_BY_NAME
+    return is_quantity(name) or (is_index and not others)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return any(is_called_text(each.slice) for each in nodes_in(node, ast.Subscript)) or (
+        isinstance(node, ast.Subscript) and is_called_text(node.slice)
+    )
+
+
+def _part(node: ast.expr) -> _Part | None:
+    """What an expression takes from where, behind conversions and moves."""
+    whole, move = node, ""
+    while isinstance(node, ast.Call):
+        func, path = node.func, public_path(node.func)
+        if path in _WRAPS and node.args:
+            node = node.args[0]
+        elif path.startswith("torch."):
+            return _made(whole, path, node, move)
+        elif isinstance(func, ast.Attribute) and func.attr in ("to", "cuda"):
+            given = "cuda" if func.attr == "cuda" else _device_in(node)
+            move, node = given or move, func.value
+        elif isinstance(func, ast.Attribute) and func.attr in _KEEPS:
+            node = func.value
+        else:
+            return None
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        holder, key = dotted_path(node.value), node.slice.value
+        return _Part(whole, f"{holder}[]", key if isinstance(key, str) else "", move) if holder else None
+    if isinstance(node, ast.Attribute):
+        holder = dotted_path(node.value)
+        of_object = holder is not None and holder != "self" and not public_path(node).startswith("torch.")
+        return _Part(whole, f"{holder}.", node.attr, move) if of_object and node.attr not in _SIZES else None
+    return None
+
+
+_SIZES = torch_api.SHAPE_ATTRIBUTES | {"T", "data"}
+
+
+def _made(whole: ast.expr, path: str, call: ast.Call, move: str) -> _Part | None:
+    """``torch.tensor(rewards)``: a tensor of an array; where it is made on a device, it needs no move."""
+    name = path.removeprefix("torch.")
+    if name not in _OF_DATA or len(call.args) != 1:
+        return None
+    if isinstance(call.args[0], (ast.Constant, ast.List)):
+        return None
+    told = [each.value for each in call.keywords if each.arg == "device"]
+    return _Part(whole, "torch.", "", move or (ast.unparse(told[0]) if told else ""))
+
+
+def _device_in(call: ast.Call) -> str:
+    """`device` of ``x.to(device)`` and ``x.to("cuda", torch.float)``; empty for a dtype, or for the CPU."""
+    for each in (*call.args, *(keyword.value for keyword in call.keywords)):
+        if is_cpu_spec(each):
+            return _CPU
+        is_text = isinstance(each, ast.Constant) and isinstance(each.value, str)
+        if is_text or mentions_device((dotted_path(each) or "").rpartition(".")[2]):
+            return ast.unparse(each)
+    return ""
+
+
+def _blocks(scope: _Scope) -> Iterator[list[ast.stmt]]:
+    """The blocks of a function itself, not of those that it defines."""
+    level: list[ast.AST] = [scope]
+    while level:
+        below: list[ast.AST] = []
+        for holder in level:
+            for name in ("body", "orelse", "finalbody"):
+                block = getattr(holder, name, None)
+                if isinstance(block, list) and block:
+                    yield block
+                    below += (each for each in block if not isinstance(each, _DEFINITIONS))
+        level = below
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _record(machine: Machine, scope: _Scope, name: str, left: _Part, move: _Part) -> None:
+    function = "the program" if isinstance(scope, ast.Module) else scope.name
+    machine.record_anyway(
+        ("left of several", left.node),
+        partial(
+            DeviceNotForwarded,
+            machine.span_of(left.node),
+            function,
+            machine.text_of(move.node),
+            "beside",
+            machine.text_of(left.node),
+            "",
+            machine.span_of(move.node),
+            name,
+            True,
+            False,
+        ),
+    )
+
+
+EVENTS = {FileEnded: _note_end}

@@ -1,0 +1,124 @@
+"""Whether what a name holds is used with tensors that a function has moved, and is left alone by the host."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
+from torchdevlint.flow.scope.names import last_name, mentions_device, public_path
+from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
+
+_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+_ON_HOST = torch_api.MOVE_METHODS | frozenset(
+    "cpu numpy tolist item type_as data_ptr pin_memory is_cuda device detach_ share_memory_ items keys values".split()
+)
+_BUILT_IN = frozenset(
+    """
+    len print int float str list tuple set dict sorted enumerate zip range isinstance hasattr getattr bool min max sum
+    """.split()
+)
+_GATHERS = frozenset({"append", "extend", "add", "update", "insert", "put", "write", "log", "info", "debug"})
+
+
+def is_used_with(scope: _Scope, name: str, bound: ast.expr, beside: frozenset[str]) -> bool:
+    """Whether a name that is bound to `bound` goes into a calculation, with one of the others where nobody knows it.
+
+    Nothing moves it, reads it on the host, or is given it who may do so.
+    """
+    reads = [each for each in nodes_in(scope, ast.Name) if each.id == name and isinstance(each.ctx, ast.Load)]
+    reads = [each for each in reads if not _is_within(each, bound) and each.lineno >= bound.lineno]
+    uses = [_use(scope, each, beside) for each in reads]
+    return "with" in uses and "host" not in uses
+
+
+def _is_within(node: ast.AST, whole: ast.AST) -> bool:
+    return any(each is node for each in inside(whole))
+
+
+def _use(scope: _Scope, read: ast.Name, beside: frozenset[str]) -> str:
+    """``with`` for a calculation, ``host`` for what may read or move it, nothing for what tells nothing."""
+    node: ast.AST = read
+    while True:
+        holder = _holders(scope).get(id(node))
+        if isinstance(holder, ast.Attribute):
+            if holder.attr in _ON_HOST:
+                return "host"
+            if holder.attr in torch_api.SHAPE_ATTRIBUTES or holder.attr in ("size", "dim", "numel"):
+                return ""
+            node = holder
+        elif _is_same_thing(holder, node):
+            node = holder  # type: ignore[assignment]
+        elif isinstance(holder, (ast.List, ast.Tuple)) and _is_joined(scope, holder):
+            return "with"
+        elif isinstance(holder, ast.Dict):
+            return "with" if _names_one(holder, beside) else "host"
+        else:
+            break
+    if isinstance(holder, (ast.BinOp, ast.AugAssign)):
+        return "with"
+    if isinstance(holder, ast.Compare):
+        return "" if isinstance(holder.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)) else "with"
+    if isinstance(holder, ast.Call):
+        return _given(holder, beside)
+    if isinstance(holder, (ast.For, ast.comprehension, ast.FormattedValue, ast.Return, ast.Yield, ast.List, ast.Tuple)):
+        return "host"
+    return ""
+
+
+def _is_same_thing(holder: ast.AST | None, node: ast.AST) -> bool:
+    """``f(*x)``, ``x[0]``, ``x.float()``: whoever uses that uses `x`."""
+    if isinstance(holder, ast.Call):
+        return holder.func is node
+    if isinstance(holder, ast.Subscript):
+        return holder.value is node
+    return isinstance(holder, (ast.keyword, ast.Starred, ast.IfExp))
+
+
+def _is_joined(scope: _Scope, items: ast.expr) -> bool:
+    """``torch.cat([x, y])``."""
+    call = _holders(scope).get(id(items))
+    return isinstance(call, ast.Call) and public_path(call.func) in _JOINS
+
+
+_JOINS = frozenset(f"torch.{each}" for each in ("cat", "concat", "hstack", "stack", "vstack"))
+
+
+def _given(call: ast.Call, beside: frozenset[str]) -> str:
+    """What a call that is given it makes of it."""
+    path, name = public_path(call.func), last_name(call.func)
+    if path in _BUILT_IN or name in _GATHERS or path.startswith(("numpy.", "np.", "pandas.", "sklearn.")):
+        return "host"
+    if any(_says_place(each) for each in (*call.args, *(each.value for each in call.keywords))):
+        return "host"
+    if path.startswith("torch."):
+        return "with" if path.rpartition(".")[2] not in torch_api.FACTORIES | torch_api.DATA_FACTORIES else "host"
+    if is_named_like_a_model(call.func) or is_named_like_a_loss(call.func) or _names_one(call, beside):
+        return "with"
+    return "host"
+
+
+def _says_place(node: ast.expr) -> bool:
+    return mentions_device(last_name(node)) or (isinstance(node, ast.Constant) and node.value in ("cuda", "cpu"))
+
+
+def _names_one(node: ast.AST, names: frozenset[str]) -> bool:
+    return any(each.id in names for each in inside(node) if isinstance(each, ast.Name))
+
+
+@once_a_node
+def _holders(scope: _Scope) -> dict[int, ast.AST]:
+    """What holds each node below a scope, one level up."""
+    return dict(_pairs(scope))
+
+
+def _pairs(scope: ast.AST) -> Iterator[tuple[int, ast.AST]]:
+    level: list[ast.AST] = [scope]
+    while level:
+        following: list[ast.AST] = []
+        for holder in level:
+            children = [each for each in below([holder]) if isinstance(each, ast.AST)]
+            yield from ((id(each), holder) for each in children)
+            following += children
+        level = following
