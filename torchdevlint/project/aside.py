@@ -17,6 +17,7 @@ from torchdevlint.project.releases import torch_of
 from torchdevlint.project.tree import from_root, importers, saying
 from torchdevlint.project.uses import Project, around
 from torchdevlint.source.magics import translate
+from torchdevlint.source.nodes import is_bare_constant
 from torchdevlint.source.python import module_of
 from torchdevlint.source.python_2 import is_for_python_2
 from torchdevlint.source.text import UndecodableError, decode
@@ -102,7 +103,7 @@ def _is_begun(data: bytes) -> bool:
         tree = module_of(filled)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return all(isinstance(each, _DECLARING) or _is_text(each) for each in tree.body)
+    return all(isinstance(each, _DECLARING) or is_bare_constant(each) for each in tree.body)
 
 
 def _is_left_among_others(path: str, data: bytes) -> bool:
@@ -163,10 +164,6 @@ def _is_for_itself(init: str) -> bool:
 def _is_below(path: str, init: str) -> bool:
     """Whether a file is in the package of an `__init__.py`, or in one of that."""
     return path.startswith(os.path.dirname(init) + os.sep)
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def is_read_when_imported(filename: str, data: bytes) -> bool:

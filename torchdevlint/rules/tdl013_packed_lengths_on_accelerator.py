@@ -77,7 +77,7 @@ from torchdevlint.model import Applicability, Fix, Note, Report, Severity
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import call_added, fix
 from torchdevlint.rules.wording import code, edit, operand
-from torchdevlint.source.nodes import Assignment, assignments_in, inside
+from torchdevlint.source.nodes import assignments_in, binds_name, inside
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -157,7 +157,7 @@ def _argument_behind(function: FunctionNode, value: Tensor) -> str:
         name = names.pop() if len(names) == 1 else ""
         if name in argument_names(function):
             return name
-        places = [each for each in assignments_in(function) if _binds(each, name)]
+        places = [each for each in assignments_in(function) if binds_name(each, name)]
         if len(places) != 1:
             break
         node = places[0].value
@@ -188,7 +188,7 @@ def _sum_of_mask(frame: Frame, node: ast.expr) -> ast.expr | None:
     """``mask.sum(1)``: a mask that `forward` takes is one of its inputs, and so are the lengths that it says."""
     for _ in range(_MAX_HOPS):
         if isinstance(node, ast.Name) and frame.function is not None:
-            places = [each for each in assignments_in(frame.function) if _binds(each, node.id)]
+            places = [each for each in assignments_in(frame.function) if binds_name(each, node.id)]
             if len(places) != 1:
                 return None
             node = places[0].value
@@ -217,7 +217,7 @@ def _holder(frame: Frame, node: ast.expr) -> str | None:
                 return None
             node = node.args[0] if of_torch else node.func.value
         elif isinstance(node, ast.Name) and frame.function is not None:
-            places = [each for each in assignments_in(frame.function) if _binds(each, node.id)]
+            places = [each for each in assignments_in(frame.function) if binds_name(each, node.id)]
             if len(places) != 1:
                 return None
             node = places[0].value
@@ -227,10 +227,6 @@ def _holder(frame: Frame, node: ast.expr) -> str | None:
         isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
     )
     return dotted_path(node.value) if isinstance(node, ast.Subscript) and keyed else None
-
-
-def _binds(node: Assignment, name: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name for each in node.targets)
 
 
 def _came_as_lengths(frame: Frame, node: ast.expr, value: Tensor) -> bool:

@@ -99,7 +99,7 @@ from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.machine import FunctionNode, Machine
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Library, Obj, Unknown, Value
 from torchdevlint.model import Note, Report, Severity, Span
-from torchdevlint.source.nodes import assignment_of, assignments_in, below, nodes_in
+from torchdevlint.source.nodes import assignment_of, assignments_in, below, is_bare_constant, nodes_in
 
 SEVERITY = Severity.WARNING
 EXECUTION = "override"
@@ -206,7 +206,7 @@ def _head(machine: Machine, method: ast.FunctionDef | ast.AsyncFunctionDef) -> S
 def _does_something(method: FunctionNode) -> bool:
     """Whether the body neither refuses to be moved nor is empty."""
     body = [] if isinstance(method, ast.Lambda) else method.body
-    said = [each for each in body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
+    said = [each for each in body if not is_bare_constant(each)]
     return bool(said) and not isinstance(said[-1], (ast.Raise, ast.Pass))
 
 

@@ -88,7 +88,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Dev, Library, Obj, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import arguments_of, assignment_of, assignments_in, inside, nodes_in
+from torchdevlint.source.nodes import arguments_of, assignment_of, assignments_in, inside, nodes_in, parts_of_tuple
 
 SEVERITY = Severity.WARNING
 EXECUTION = "exception"
@@ -215,9 +215,9 @@ def _is_caught(method: ast.AST, call: ast.Call) -> bool:
     """Whether a handler takes the `StopIteration`."""
     for attempt in nodes_in(method, ast.Try):
         kinds = [handler.type for handler in attempt.handlers]
-        names = [each for kind in kinds for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind])]
+        stops = [each for kind in kinds if kind is not None for each in parts_of_tuple(kind)]
         inside = attempt.body[0].lineno <= call.lineno <= (attempt.body[-1].end_lineno or 0)
-        if inside and any(each is None or dotted_path(each) in _STOPS for each in names):
+        if inside and (None in kinds or any(dotted_path(each) in _STOPS for each in stops)):
             return True
     return False
 
@@ -305,7 +305,7 @@ def _stores(method: ast.AST) -> Iterator[tuple[ast.Attribute, ast.stmt | ast.exp
     found: list[tuple[ast.Attribute, ast.stmt | ast.expr]] = []
     for assign in assignments_in(method):
         for target in assign.targets:
-            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            parts = parts_of_tuple(target)
             found += [(each, assign.node) for each in parts if isinstance(each, ast.Attribute)]
     for update in nodes_in(method, ast.AugAssign):
         if isinstance(update.target, ast.Attribute):

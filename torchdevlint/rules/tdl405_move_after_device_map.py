@@ -71,7 +71,7 @@ from torchdevlint.flow.state.values import Cls, Const, Library, Map, Ref, Unknow
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import cut_after, fix
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import assignments_in, nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in, parts_of_sequence
 
 SEVERITY = Severity.WARNING
 EXECUTION = None
@@ -193,7 +193,7 @@ def _load_of(frame: Frame, node: ast.Call, model: ast.expr) -> ast.Call | None:
 
 
 def _binds(target: ast.expr, path: str) -> bool:
-    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    parts = parts_of_sequence(target)
     return any(dotted_path(each) == path for each in parts)
 
 

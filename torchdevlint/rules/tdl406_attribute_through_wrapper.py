@@ -82,6 +82,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from torchdevlint.flow.checks.placement import is_within
 from torchdevlint.flow.checks.wrap_order import (
     attributes_before,
     calls_before,
@@ -102,7 +103,7 @@ from torchdevlint.flow.state.values import Func, Library, Obj, Ref, Value
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import attribute_renamed, fix, replaced
 from torchdevlint.rules.wording import code, edit, operand
-from torchdevlint.source.nodes import arguments_of, inside, keyword_of, nodes_in
+from torchdevlint.source.nodes import arguments_of, inside, keyword_of, nodes_in, parts_of_tuple
 
 SEVERITY = Severity.ERROR
 EXECUTION = "exception"
@@ -284,7 +285,7 @@ def _is_asked_for(frame: Frame, state: State, node: ast.Attribute, made_at: ast.
         of_it = asks == "isinstance" and dotted_path(call.args[0]) == dotted_path(node.value)
         if of_it and call not in before and not wrappers.are_wrappers(frame.evaluate(call.args[1], state)):
             return True
-    return any(_is_within(node, each.body) and _catches(each) for each in nodes_in(scope, ast.Try))
+    return any(is_within(node, each.body) and _catches(each) for each in nodes_in(scope, ast.Try))
 
 
 def _names_class(node: ast.Attribute, model: ast.expr) -> bool:
@@ -315,16 +316,10 @@ def _asks_for(frame: Frame, state: State, call: ast.Call, node: ast.Attribute) -
     return bool(asked & {*_ASKS, "dir", "vars"})
 
 
-def _is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
-    line: int = node.lineno  # type: ignore[attr-defined]
-    return body[0].lineno <= line <= (body[-1].end_lineno or line)
-
-
 def _catches(node: ast.Try) -> bool:
     """Whether a handler takes an `AttributeError`."""
     for handler in node.handlers:
-        kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        if any(kind is None or dotted_path(kind) in _CATCH for kind in kinds):
+        if handler.type is None or any(dotted_path(kind) in _CATCH for kind in parts_of_tuple(handler.type)):
             return True
     return False
 

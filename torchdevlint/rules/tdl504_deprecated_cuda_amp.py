@@ -59,7 +59,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Value
 from torchdevlint.model import Applicability, Edit, Fix, Report, Severity
 from torchdevlint.rules.wording import edit
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in, once_a_node, parts_of_tuple
 
 SEVERITY = Severity.ADVICE
 EXECUTION = None
@@ -151,7 +151,7 @@ def _classes_asked_for(tree: ast.Module) -> frozenset[str]:
     kinds: list[ast.expr] = [side for test in nodes_in(tree, ast.Compare) for side in (test.left, *test.comparators)]
     for call in nodes_in(tree, ast.Call):
         if dotted_path(call.func) in ("isinstance", "issubclass") and len(call.args) == 2:
-            kinds += call.args[1].elts if isinstance(call.args[1], ast.Tuple) else [call.args[1]]
+            kinds += parts_of_tuple(call.args[1])
     return frozenset((dotted_path(each) or "").rpartition(".")[2] for each in kinds)
 
 

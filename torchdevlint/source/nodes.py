@@ -146,6 +146,11 @@ def assignment_of(node: ast.AST | None) -> Assignment | None:
     return None
 
 
+def binds_name(node: Assignment | ast.Assign, name: str) -> bool:
+    """Whether a target of an assignment is a name, as it stands: not a part of a tuple."""
+    return any(is_name(each, name) for each in node.targets)
+
+
 @once_a_node
 def assignments_in(scope: ast.AST) -> list[Assignment]:
     """The assignments below `scope`, whichever way they are written, nearer ones first."""
@@ -285,6 +290,31 @@ def _below_one(
         if start == end:
             break
     return found, ranges
+
+
+def parts_of_tuple(node: ast.expr) -> list[ast.expr]:
+    """The elements of a tuple, or the expression alone: the targets of ``a, b = v``, the places of ``x[i, j]``."""
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def parts_of_sequence(node: ast.expr) -> list[ast.expr]:
+    """The same, of a list as well."""
+    return node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
+
+
+def is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def is_bare_constant(statement: ast.stmt) -> bool:
+    """Whether a statement does nothing: a docstring, ``...``."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+@once_a_node
+def names_bound_in(scope: ast.AST) -> frozenset[str]:
+    """The names that are written or deleted anywhere below `scope`."""
+    return frozenset(each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Load))
 
 
 def dropped_by(expression: ast.expr) -> Iterator[ast.expr]:

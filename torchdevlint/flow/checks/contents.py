@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node, parts_of_tuple
 
 OF_MODULES = regex(r"(?:\w+_)?(?:modules|models|networks|nets|layers|blocks|encoders|decoders|experts)")
 """Arguments that hold modules; a second witness only."""
@@ -237,7 +237,7 @@ def _tuple_or_value(annotation: ast.expr | None) -> ast.expr | None:
     """``M`` in ``Tuple[M, ...]`` and ``Dict[str, M]``."""
     if not isinstance(annotation, ast.Subscript):
         return None
-    parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    parts = parts_of_tuple(annotation.slice)
     parts = [each for each in parts if not (isinstance(each, ast.Constant) and each.value is Ellipsis)]
     return parts[-1] if _container_of(annotation) is not None and parts else None
 

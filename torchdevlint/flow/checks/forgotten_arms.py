@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_devic
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Cls, Ref, Value
-from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, is_bare_constant, is_name, nodes_in, once_a_node
 
 _ASK_FOR_TENSORS = torch_api.TENSOR_CLASSES | {"torch.is_tensor"}
 _MOVE = torch_api.MOVE_METHODS | {"to_device"}
@@ -54,7 +54,7 @@ def _note_end(event: FunctionEnded) -> None:
     for arm in arms:
         kinds = _kinds(frame, arm)
         forgotten = None
-        if kinds == "tensors" and not seen and _is(_before(arm.value, arm.flag), subject):
+        if kinds == "tensors" and not seen and is_name(_before(arm.value, arm.flag), subject):
             forgotten = arm.value
         elif kinds == "containers":
             forgotten = _unmoved_part(arm.value, subject)
@@ -88,12 +88,8 @@ def _record(frame: Frame, state: State, function: ast.FunctionDef, forgotten: as
 def _arms(function: ast.FunctionDef) -> tuple[str, list[Arm]]:
     """The first parameter, and what the function returns for each kind of it that it asks for; nothing of others."""
     names = [each for each in positional_names(function) if each not in ("self", "cls")]
-    body = function.body[1:] if _is_docstring(function.body[0]) else function.body
+    body = function.body[1:] if is_bare_constant(function.body[0]) else function.body
     return (names[0], list(_in_turn(body, names[0]))) if names and _is_chain(body) else ("", [])
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _is_chain(body: list[ast.stmt]) -> bool:
@@ -129,7 +125,7 @@ def _asked(test: ast.expr, subject: str) -> tuple[ast.expr, ...] | None:
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
         parts = [_asked(each, subject) for each in test.values]
         return None if None in parts else tuple(one for each in parts for one in each or ())
-    if not isinstance(test, ast.Call) or not test.args or not _is(test.args[0], subject):
+    if not isinstance(test, ast.Call) or not test.args or not is_name(test.args[0], subject):
         return None
     if last_name(test.func) == "is_tensor" and len(test.args) == 1:
         return (test.func,)
@@ -151,10 +147,6 @@ def _kinds(frame: Frame, arm: Arm) -> str:
 
 def _is_of_tensors(value: Value) -> bool:
     return not isinstance(value, Cls) and isinstance(value, Ref) and value.name in _ASK_FOR_TENSORS
-
-
-def _is(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _is_move(function: ast.FunctionDef, call: ast.Call) -> bool:
@@ -184,7 +176,7 @@ def _unmoved_part(value: ast.expr, subject: str) -> ast.expr | None:
     if isinstance(held, ast.IfExp) and ast.dump(held.body) == ast.dump(held.orelse):
         held = held.body
     names = {each.id for each in inside(loop.target) if isinstance(each, ast.Name)}
-    return part if _is(walked, subject) and isinstance(held, ast.Name) and held.id in names else None
+    return part if is_name(walked, subject) and isinstance(held, ast.Name) and held.id in names else None
 
 
 def _is_items(node: ast.expr) -> bool:

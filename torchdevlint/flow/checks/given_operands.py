@@ -16,10 +16,10 @@ from torchdevlint.flow.scope.brought_back import is_brought_back
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import MODEL, Device, Origin, literal
+from torchdevlint.flow.state.devices import MODEL, Device, literal
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import device_if_tensor
+from torchdevlint.flow.state.tensors import came_with_input
 from torchdevlint.flow.state.values import Obj, Tensor, Value
 from torchdevlint.flow.vouch.devices import remembered
 from torchdevlint.flow.vouch.elsewhere import devices_elsewhere, name_elsewhere, scope_of, stands_here
@@ -79,14 +79,8 @@ def by_call(frame: Frame, state: State, node: ast.expr) -> Given | None:
     if not isinstance(call, ast.Call):
         return None
     given = arguments_of(call)
-    paths = [dotted_path(each) for each in given if _is_of_input(frame.evaluate(each, state))]
+    paths = [dotted_path(each) for each in given if came_with_input(frame.evaluate(each, state))]
     return Given(f"{paths[0]}.device", f"`{paths[0]}` came from there", call) if len(paths) == 1 and paths[0] else None
-
-
-def _is_of_input(value: Value) -> bool:
-    """Whether it came with an argument, whose caller knows where it is."""
-    given = device_if_tensor(value)
-    return given is not None and given.origin in (Origin.ARGUMENT, Origin.MODEL)
 
 
 def _from_elsewhere(frame: Frame, put: Put, shown: Given, wanted: Device) -> Given | None:

@@ -20,7 +20,7 @@ from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import MODEL, Origin
 from torchdevlint.flow.state.machine import FunctionNode
-from torchdevlint.flow.state.tensors import device_if_tensor
+from torchdevlint.flow.state.tensors import came_with_input
 from torchdevlint.flow.state.values import Ref, Tensor, Unknown, Value
 from torchdevlint.source.nodes import assignments_in, inside, own_nodes_in
 
@@ -38,7 +38,7 @@ def _note_filled(event: Filled) -> None:
     """
     frame, at = event.frame, event.value_node
     place, name = literal_place(frame, event.base), root_of(at)
-    if place is None or frame.function is None or not _came_in(event.value):
+    if place is None or frame.function is None or not came_with_input(event.value):
         return
     if frame.context == "forward" and event.value.device == MODEL and frame.tensor_names:
         first = frame.tensor_names[0]
@@ -71,7 +71,7 @@ def _note_call(event: Called) -> None:
             continue
         for at, given in event.arguments.pairs:
             name = root_of(at)
-            if name is None or not _came_in(given) or name not in argument_names(frame.function):
+            if name is None or not came_with_input(given) or name not in argument_names(frame.function):
                 continue
             if is_as_large(frame.function, place, name) and not _is_bound_anew(frame.function, name):
                 found = Given(f"{name}.device", f"`{name}` is used with it", at, "kernel")
@@ -90,12 +90,6 @@ def _is_foreign(called: Value, node: ast.Call) -> bool:
         path = dotted_path(node.func) or ""
         return not is_known(called.name) and "." in (called.name + path)
     return isinstance(called, Unknown)
-
-
-def _came_in(value: Value) -> bool:
-    """Whether it is an argument as it came, or made of one."""
-    place = device_if_tensor(value)
-    return place is not None and place.origin in (Origin.ARGUMENT, Origin.MODEL)
 
 
 def is_as_large(function: ast.AST, place: ast.AST, name: str) -> bool:

@@ -11,16 +11,14 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given
-from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, record
+from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, is_with_inputs, record
 from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.checks.told_cuda import sized_by
 from torchdevlint.flow.events import FunctionCalled
 from torchdevlint.flow.scope.names import defaults, mentions_cuda, positional_names
 from torchdevlint.flow.scope.naming_cuda import names_cuda
-from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Tensor
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
 
@@ -44,7 +42,7 @@ def _note_call(event: FunctionCalled) -> None:
 def _given(event: FunctionCalled) -> Given | None:
     """What the function is given, if it is a tensor that is somewhere."""
     for at, value in event.arguments.pairs:
-        if isinstance(at, ast.Name) and _is_elsewhere(value):
+        if isinstance(at, ast.Name) and is_with_inputs(value):
             return Given(f"{at.id}.device", f"`{at.id}` is given to it", at)
     return None
 
@@ -54,12 +52,8 @@ def _input(frame: Frame, state: State) -> Given | None:
     if frame.entry.kind != "forward" or frame.owner is None or frame.function is None:
         return None
     taken = (*positional_names(frame.function), *(each.arg for each in frame.function.args.kwonlyargs))
-    name = next((each for each in taken if _is_elsewhere(state.env.get(each))), None)
+    name = next((each for each in taken if is_with_inputs(state.env.get(each))), None)
     return None if name is None else Given(f"{name}.device", f"`{name}` is where the model is", frame.function)
-
-
-def _is_elsewhere(value: object) -> bool:
-    return isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT)
 
 
 @once_a_node

@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
-from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node, parts_of_sequence
 
 _OF_TEXT = frozenset("split strip lower upper startswith endswith encode".split())
 _OF_MODELS = frozenset("eval train parameters state_dict load_state_dict".split())
@@ -95,7 +95,7 @@ def _bindings_by_source(scope: ast.AST) -> dict[Source, list[_Binding]]:
 def _bindings(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, ast.stmt | ast.expr]]:
     """Targets with what they are bound to, or to a part of, and the statement or comprehension that does it."""
     for target, value, place in _bound_at_once(scope):
-        unpacked = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        unpacked = parts_of_sequence(target)
         yield from ((each, value, place) for each in unpacked)
 
 

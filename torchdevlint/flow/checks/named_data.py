@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.loaded_data import may_be_elsewhere
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, public_path, whole_of
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node, parts_of_sequence
 
 _WORD = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _OF_DATA = frozenset(
@@ -126,7 +126,7 @@ def _bound_to(scope: ast.AST) -> dict[int, list[str]]:
 def _bound_in(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     for each in assignments_in(scope):
         for target in each.targets:
-            unpacked = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            unpacked = parts_of_sequence(target)
             yield from ((one, each.value) for one in unpacked)
     yield from ((each.target, each.value) for each in nodes_in(scope, ast.AugAssign))
     for call in nodes_in(scope, ast.Call):
@@ -174,7 +174,7 @@ def _used_as_models(around: ast.AST) -> tuple[frozenset[int], frozenset[str | No
         key = part.slice.value if isinstance(part.slice, ast.Constant) else None
         if isinstance(key, str) and not _OF_MODELS.isdisjoint(_words(key)):
             found.append(part.value)
-    used = [_whole(each) for each in found]
+    used = [whole_of(each) for each in found]
     return frozenset(map(id, used)), frozenset(map(dotted_path, used))
 
 
@@ -185,10 +185,3 @@ def _takes_models(function: ast.expr) -> bool:
     owner = list(_words(last_name(function.value))) if isinstance(function, ast.Attribute) else []
     is_of_data = not _OF_DATASETS.isdisjoint(owner) and _OF_MODELS.isdisjoint(owner)
     return not is_of_data and first_name(public_path(function)) not in _READERS
-
-
-def _whole(used: ast.expr) -> ast.expr:
-    """What a part is taken from by subscripts."""
-    while isinstance(used, ast.Subscript):
-        used = used.value
-    return used

@@ -124,7 +124,7 @@ def _note_default(event: FunctionCalled) -> None:
         return
     names = positional_names(function.node)
     taken = {*names[: len(arguments.positional) + (function.receiver is not None)], *arguments.keywords}
-    given = next((each for each in arguments.pairs if _is_elsewhere(each[1])), None)
+    given = next((each for each in arguments.pairs if is_with_inputs(each[1])), None)
     for name, default in literals:
         if given is not None and name not in taken:
             text = f"{name}={frame.machine.text_of(default)}"
@@ -147,7 +147,8 @@ def _note_stream(frame: Frame, state: State, node: ast.Call, name: str, argument
             return
 
 
-def _is_elsewhere(value: Value) -> bool:
+def is_with_inputs(value: object) -> bool:
+    """Whether it is a tensor that is where an argument or the model is."""
     return isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT)
 
 
@@ -258,11 +259,12 @@ def asks_only_the_machine(frame: Frame, node: ast.AST) -> bool:
     scope = scope_of(frame, node)
     if isinstance(scope, ast.Module):
         return False
-    around = [each for each in nodes_in(scope, ast.If) if _is_within(node, each.body)]
+    around = [each for each in nodes_in(scope, ast.If) if is_within(node, each.body)]
     return bool(around) and all(not each.orelse and asks_for_cuda(each.test) for each in around)
 
 
-def _is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
+def is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
+    """Whether a node is in the lines of a body."""
     line: int = node.lineno  # type: ignore[attr-defined]
     return body[0].lineno <= line <= (body[-1].end_lineno or line)
 

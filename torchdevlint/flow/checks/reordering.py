@@ -10,7 +10,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.vouch.bound import blocks_around, bound_at_the_end, surely_bound
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, names_bound_in, nodes_in, once_a_node
 
 _FURTHEST = 50
 """A statement is moved over so many others at most."""
@@ -44,7 +44,7 @@ def _reordered(frame: Frame, statement: ast.stmt, between: list[ast.stmt]) -> Re
     read = {each.id for each in nodes_in(statement, ast.Name) if isinstance(each.ctx, ast.Load)}
     bound = surely_bound(scope, between[0]).union(vars(builtins))
     if scope is not machine.tree:
-        bound |= _bound_at_its_end(machine.tree) - _local(scope)
+        bound |= _bound_at_its_end(machine.tree) - names_bound_in(scope)
     paths = {dotted_path(each) for each in inside(statement)} - {None}
     written = {dotted_path(each) for part in between for each in inside(part) if _is_written(each)}
     text, place = _lines(frame, statement), _lines(frame, between[0])
@@ -56,11 +56,6 @@ def _reordered(frame: Frame, statement: ast.stmt, between: list[ast.stmt]) -> Re
 @once_a_node
 def _bound_at_its_end(tree: ast.Module) -> frozenset[str]:
     return bound_at_the_end(tree.body)
-
-
-@once_a_node
-def _local(scope: ast.AST) -> frozenset[str]:
-    return frozenset(each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Load))
 
 
 def _is_written(node: ast.AST) -> bool:

@@ -15,7 +15,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Const, Dev, Library, Ref, Value
-from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in, once_a_node, own_nodes_in, parts_of_sequence
 
 _MAX_HOPS = 3
 """How many assignments a device is followed through."""
@@ -92,7 +92,7 @@ def _is_bound_between(scope: ast.AST, node: ast.Call, text: str, shown_at: ast.A
     if asked == text:
         return False
     own = (each for each in assignments_in(scope) if is_inside(node, each.value))
-    if any(dotted_path(part) == asked for each in own for target in each.targets for part in _parts(target)):
+    if any(dotted_path(part) == asked for each in own for target in each.targets for part in parts_of_sequence(target)):
         return True
     return any(_is_part_of(asked, path) for path, line in _stores(scope) if node.lineno <= line <= end)
 
@@ -117,10 +117,6 @@ def _stores(scope: ast.AST) -> tuple[tuple[str, int], ...]:
 def _stored(target: ast.expr) -> str | None:
     """The path of a target of an assignment; of an item under a key that is not known, that of the container."""
     return dotted_path(target.value if isinstance(target, ast.Subscript) and dotted_path(target) is None else target)
-
-
-def _parts(target: ast.expr) -> list[ast.expr]:
-    return list(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else [target]
 
 
 def is_of_literal(scope: ast.AST, owner: ClassInfo | None, text: str, hops: int = _MAX_HOPS) -> bool:
@@ -153,8 +149,8 @@ def _sent_to_cuda(scope: ast.AST) -> frozenset[str]:
 def _sent(scope: ast.AST) -> Iterator[str]:
     for each in assignments_in(scope):
         for target in each.targets:
-            values = each.value.elts if isinstance(each.value, (ast.Tuple, ast.List)) else [each.value]
-            parts = _parts(target)
+            values = parts_of_sequence(each.value)
+            parts = parts_of_sequence(target)
             pairs = zip(parts, values, strict=True) if len(parts) == len(values) else ()
             yield from (path for part, value in pairs if names_cuda(value) and (path := _stored(part)))
     for statement in nodes_in(scope, ast.Expr):

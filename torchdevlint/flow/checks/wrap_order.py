@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.checks.reached import reached_from
 from torchdevlint.flow.run.branch_tests import flag_of_objects
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, names_one_of
+from torchdevlint.flow.scope.names import dotted_path, names_one_of, stem_of
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -135,9 +135,7 @@ def _is_unwrapped(owner: Value, name: str) -> bool:
 
 def _holder(node: ast.expr) -> str | None:
     """`self.net` of ``self.net.to(d)``, and of itself."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        node = node.func.value
-    return dotted_path(node)
+    return dotted_path(stem_of(node))
 
 
 def _is_in_order(frame: Frame, attribute: str) -> bool:

@@ -13,7 +13,7 @@ from torchdevlint.flow.state.joins import is_number
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Ref, Tensor, Value
-from torchdevlint.source.nodes import inside, is_inside, nodes_in
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, parts_of_sequence
 
 ARRAY = "numpy.ndarray"
 _ONLY_OF_ARRAYS = frozenset({"astype", "to_numpy"})
@@ -96,7 +96,7 @@ def _is_given_to_numpy(frame: Frame, function: FunctionNode, name: str) -> bool:
         return False
     for call in nodes_in(function, ast.Call):
         given = [
-            part for each in call.args for part in (each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each])
+            part for each in call.args for part in parts_of_sequence(each)
         ]
         if any(isinstance(each, ast.Name) and each.id == name for each in given):
             callee = frame.evaluate(call.func, State({})) if dotted_path(call.func) is not None else None

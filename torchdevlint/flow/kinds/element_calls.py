@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import dotted_path, first_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, whole_of
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in
@@ -60,9 +60,7 @@ def _is_called_in(method: ast.AST, path: str) -> bool:
 
 
 def _container_path(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return dotted_path(node)
+    return dotted_path(whole_of(node))
 
 
 def _names_of_elements(method: ast.AST, path: str) -> set[str]:

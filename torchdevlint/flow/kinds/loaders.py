@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.annotations import without_none
 from torchdevlint.flow.scope.bookkeeping import is_called_text
 from torchdevlint.flow.scope.call_sites import gets_batches, is_given_by_generator
 from torchdevlint.flow.scope.gone_through import GO_THROUGH, gone_through
-from torchdevlint.flow.scope.names import dotted_path, is_called_loader, last_name, mentions_device
+from torchdevlint.flow.scope.names import dotted_path, is_called_loader, last_name, mentions_device, whole_of
 from torchdevlint.flow.scope.uses import asked_in, uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
@@ -232,8 +232,7 @@ def moved_by(call: ast.Call) -> ast.expr | None:
 
 def _root(node: ast.expr) -> str | None:
     """`batch` in ``batch["x"]``."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
+    node = whole_of(node)
     return node.id if isinstance(node, ast.Name) else None
 
 

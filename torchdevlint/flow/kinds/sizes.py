@@ -13,7 +13,7 @@ from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import MAX_ITEMS, Conditions, Ref, Tensor, Value
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, parts_of_tuple
 
 Shape = tuple[int | None, ...]
 """The sizes of a tensor, as they are written."""
@@ -107,7 +107,7 @@ _COMPARISONS = frozenset(
 
 def _keeps_dimensions(index: ast.expr) -> bool:
     """Whether a part that an index takes has dimensions, as in ``[..., 0]`` and ``[:, 0]``."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = parts_of_tuple(index)
     whole = (isinstance(each, ast.Slice) or getattr(each, "value", None) is Ellipsis for each in parts)
     return any(whole)
 

@@ -13,7 +13,7 @@ import re
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import gets_batches
-from torchdevlint.flow.scope.names import argument_names, last_name, mentions_cuda, mentions_device
+from torchdevlint.flow.scope.names import argument_names, last_name, mentions_cuda, mentions_device, stem_of
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import LOADER
 from torchdevlint.flow.state.machine import Frame, FunctionNode
@@ -71,8 +71,7 @@ def _moves(call: ast.Call) -> bool:
 
 def _chained(node: ast.expr) -> str | None:
     """`x` in ``x.clone().to(device)``."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        node = node.func.value
+    node = stem_of(node)
     return node.id if isinstance(node, ast.Name) else None
 
 

@@ -8,6 +8,7 @@ from torchdevlint.flow.scope.annotations import annotated_tensor, annotation_nam
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Seq, Value
+from torchdevlint.source.nodes import parts_of_tuple
 
 
 def is_tensor_otherwise(frame: Frame, name: str, kinds: Value) -> bool:
@@ -37,6 +38,6 @@ def _members(annotation: ast.expr | None) -> list[ast.expr]:
         return [*_members(annotation.left), *_members(annotation.right)]
     if isinstance(annotation, ast.Subscript) and annotation_name(annotation.value) == "Union":
         inside = annotation.slice
-        types = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+        types = parts_of_tuple(inside)
         return [part for each in types for part in _members(each)]
     return [annotation]

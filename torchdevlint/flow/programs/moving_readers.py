@@ -18,7 +18,7 @@ from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, argument_of
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import defaults, dotted_path, has_stars, positional_names, public_path
+from torchdevlint.flow.scope.names import defaults, dotted_path, has_stars, positional_names, public_path, whole_of
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in
@@ -153,7 +153,7 @@ class Readers:
         slices = [each.slice for each in (node, *inside(node)) if isinstance(each, ast.Subscript)]
         indices = {id(each) for index in slices for each in (index, *inside(index))}
         read = [each for each in (node, *inside(node)) if isinstance(each, ast.Name) and each.id == name]
-        values = [_stem(each) for each in values_by_path(self._function).get(name, [])]
+        values = [whole_of(each) for each in values_by_path(self._function).get(name, [])]
         kept = values_by_path(self._file.tree)
         made = [one for each in values for one in kept.get(dotted_path(each) or "", [each])]
         return bool(made) and all(id(each) in indices for each in read) and all(map(_is_drawn, made))
@@ -203,12 +203,6 @@ class Readers:
         file, name = (self._file, path) if led is None else led
         found = [each for each in file.tree.body if isinstance(each, _FUNCTIONS) and each.name == name]
         return (file, found[0]) if len(found) == 1 and not found[0].decorator_list else None
-
-
-def _stem(node: ast.expr) -> ast.expr:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node
 
 
 def _is_drawn(node: ast.expr) -> bool:

@@ -25,7 +25,7 @@ from torchdevlint.flow.scope.names import (
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import keyword_of, nodes_in, once_a_node
+from torchdevlint.source.nodes import keyword_of, names_bound_in, nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -287,13 +287,8 @@ def _is_bound(function: Function, owner: ast.ClassDef | None) -> bool:
     return owner is not None and not any(last_name(each) == "staticmethod" for each in function.decorator_list)
 
 
-@once_a_node
-def _stored(scope: ast.AST) -> frozenset[str]:
-    return frozenset(each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Load))
-
-
 def _is_bound_in(function: Function, name: str) -> bool:
-    return name in _stored(function)
+    return name in names_bound_in(function)
 
 
 def _sets(tree: ast.Module, name: str, owner: ast.ClassDef | None = None) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.scope.call_sites import CallSite
 from torchdevlint.flow.scope.names import public_path
-from torchdevlint.source.nodes import assignments_in, below, inside, is_below, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, below, inside, is_below, nodes_in, once_a_node, parts_of_sequence
 
 _TO_HOST = frozenset({"numpy", "cpu", "item", "tolist"})
 _OF_HOST = frozenset({"print", "float", "int", "str", "len", "round"})
@@ -32,7 +32,8 @@ def _reads_of(site: CallSite) -> Iterator[bool | None]:
     if assigned is None:
         yield _read(site.tree, site.call)
         return
-    if len(assigned.targets) != 1 or not all(isinstance(each, ast.Name) for each in _elements(assigned.targets[0])):
+    parts = parts_of_sequence(assigned.targets[0])
+    if len(assigned.targets) != 1 or not all(isinstance(each, ast.Name) for each in parts):
         yield None
         return
     names = {each.id for each in inside(assigned.targets[0]) if isinstance(each, ast.Name)}
@@ -44,10 +45,6 @@ def _reads_of(site: CallSite) -> Iterator[bool | None]:
         is_of_it = each.id in names and each.lineno <= again.get(each.id, each.lineno)
         if is_of_it and isinstance(each.ctx, ast.Load):
             yield _read(site.tree, each)
-
-
-def _elements(target: ast.expr) -> list[ast.expr]:
-    return list(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else [target]
 
 
 def _read(tree: ast.Module, node: ast.expr) -> bool | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.call_sites import calls_of, is_read_otherwise
 from torchdevlint.model import Frozen
-from torchdevlint.source.nodes import assignments_in, is_below, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, binds_name, is_below, nodes_in, once_a_node
 
 
 class Table(Frozen, frozen=True):
@@ -41,13 +41,9 @@ def calls_in(tree: ast.Module, name: str) -> tuple[list[ast.Call], list[Table]] 
 
 @once_a_node
 def _exported(tree: ast.Module) -> list[str]:
-    bound = (each.value for each in tree.body if isinstance(each, ast.Assign) and _binds(each, "__all__"))
+    bound = (each.value for each in tree.body if isinstance(each, ast.Assign) and binds_name(each, "__all__"))
     found = (part.value for each in bound for part in nodes_in(each, ast.Constant))
     return [each for each in found if isinstance(each, str)]
-
-
-def _binds(statement: ast.Assign, name: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name for each in statement.targets)
 
 
 @once_a_node

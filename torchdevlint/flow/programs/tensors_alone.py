@@ -12,7 +12,7 @@ from torchdevlint.flow.programs.asked_tests import asked_before
 from torchdevlint.flow.programs.project_calls import CalledPlace, around, called_by, object_calls
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, argument_of
-from torchdevlint.flow.scope.names import argument_names, dotted_path, has_stars, last_name, public_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, has_stars, last_name, public_path, whole_of
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.source.nodes import nodes_in
 
@@ -133,10 +133,7 @@ def _called_by_name(file: ModuleFile, owner: str) -> list[ast.Call]:
 
 def _is_of_torch(file: ModuleFile, call: ast.Call) -> bool:
     """Whether what is called is made of a class of torch: ``self.layers[0](x)``, ``self.loss(x, y)``."""
-    called = call.func
-    while isinstance(called, ast.Subscript):
-        called = called.value
-    path = dotted_path(called)
+    path = dotted_path(whole_of(call.func))
     values = [] if path is None else values_by_path(file.tree).get(path, [])
     return bool(values) and all(
         isinstance(each, ast.Call) and public_path(each.func).startswith("torch.") for each in values

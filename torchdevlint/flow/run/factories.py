@@ -37,7 +37,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, parts_of_tuple
 
 
 def is_factory(name: str) -> bool:
@@ -308,7 +308,7 @@ def _may_be_tensor(frame: Frame, state: State, node: ast.expr) -> bool:
     path = dotted_path(node)
     bound = assignments_by_path(scope).get(path, ()) if path is not None else ()
     taken = [each for each in (node, *(each.value for each in bound)) if isinstance(each, ast.Subscript)]
-    places = [each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice] for each in taken]
+    places = [parts_of_tuple(each.slice) for each in taken]
     held = (frame.evaluate(each, state) for parts in places for each in parts if isinstance(each, ast.Name))
     picked = any(isinstance(each, Tensor) and each.device != DEFAULT and not on_cpu(each.device) for each in held)
     return picked or _is_used_as_tensor(frame, node)

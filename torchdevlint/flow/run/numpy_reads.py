@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.followed_devices import (
     is_followed_beside,
     root_of,
 )
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name, whole_of
 from torchdevlint.flow.scope.uses import Scope, bindings_in, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import is_module
@@ -117,9 +117,7 @@ def _first_call(node: ast.expr) -> ast.expr:
 
 def _is_step(function: ast.Attribute) -> bool:
     """Whether it is called on what a call gave, or is a method of tensors: ``logits.float()``."""
-    holder = function.value
-    while isinstance(holder, ast.Subscript):
-        holder = holder.value
+    holder = whole_of(function.value)
     return isinstance(holder, ast.Call) or (isinstance(holder, ast.Name) and torch_api.is_of_tensors(function.attr))
 
 

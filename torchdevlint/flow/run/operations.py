@@ -48,6 +48,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.flow.vouch.devices import near
+from torchdevlint.source.nodes import parts_of_tuple
 
 Operands = list[tuple[ast.expr, Value]]
 
@@ -278,7 +279,7 @@ def _index_parts(node: ast.expr, position: Value) -> Operands:
 
 def _indexed_ndim(frame: Frame, ndim: int | None, node: ast.expr, position: Value) -> int | None:
     parts = [value for _, value in _index_parts(node, position)]
-    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+    nodes = parts_of_tuple(node)
     slices = sum(isinstance(each, ast.Slice) for each in nodes)
     added = sum(isinstance(each, ast.Constant) and each.value is None for each in nodes)
     if slices == len(nodes):

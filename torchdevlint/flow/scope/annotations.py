@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node, parts_of_tuple
 from torchdevlint.source.python import expression_of
 
 _TENSOR_ANNOTATIONS = frozenset(
@@ -85,7 +85,7 @@ def contained_tensor(annotation: ast.expr | None) -> str | None:
     if not isinstance(annotation, ast.Subscript):
         return None
     name = annotation_name(annotation.value)
-    parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    parts = parts_of_tuple(annotation.slice)
     parts = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is Ellipsis)]
     if name in ("Dict", "dict", "Mapping", "OrderedDict", "MutableMapping") and len(parts) == 2:
         return "dict" if annotated_tensor(parts[1]) else None
@@ -110,7 +110,7 @@ def tuple_parts(annotation: ast.expr | None) -> list[ast.expr]:
     """The annotations of the parts of a tuple of a known length, ``Tuple[A, B]``; of anything else none."""
     if not isinstance(annotation, ast.Subscript) or annotation_name(annotation.value) not in ("Tuple", "tuple"):
         return []
-    parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    parts = parts_of_tuple(annotation.slice)
     return [] if any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in parts) else parts
 
 
@@ -119,7 +119,7 @@ def without_none(annotation: ast.expr | None) -> ast.expr | None:
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
         members = [annotation.left, annotation.right]
     elif isinstance(annotation, ast.Subscript) and annotation_name(annotation.value) in ("Optional", "Union"):
-        members = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        members = parts_of_tuple(annotation.slice)
     else:
         return annotation
     left = [each for each in members if not (isinstance(each, ast.Constant) and each.value is None)]
@@ -144,7 +144,7 @@ def named_in(annotation: ast.expr | None) -> list[ast.expr]:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return named_in(_parsed(annotation.value))
     if isinstance(annotation, ast.Subscript):
-        inside = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        inside = parts_of_tuple(annotation.slice)
         return [name for part in inside for name in named_in(part)]
     if isinstance(annotation, ast.BinOp):
         return [*named_in(annotation.left), *named_in(annotation.right)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, whole_of
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 _TAKES_PARTS = frozenset({"get", "pop"})
@@ -47,7 +47,7 @@ def _times_bound(function: ast.AST) -> Counter[str | None]:
 def _fed(tree: ast.Module) -> dict[ast.AST, ast.expr]:
     """What a file gives to `load_state_dict`, and what each is a part of."""
     copies = (call for call in nodes_in(tree, ast.Call) if call.args and _copies(call))
-    return {call.args[0]: _whole(call.args[0]) for call in copies}
+    return {call.args[0]: whole_of(call.args[0]) for call in copies}
 
 
 @once_a_node
@@ -56,17 +56,10 @@ def _bound(tree: ast.Module) -> dict[ast.expr, tuple[ast.AST, str]]:
     found: dict[ast.expr, tuple[ast.AST, str]] = {}
     for function in (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)):
         for each in assignments_in(function):
-            whole = _whole(each.value)
+            whole = whole_of(each.value)
             if isinstance(whole, ast.Call) and isinstance(each.targets[0], ast.Name):
                 found.setdefault(whole, (function, each.targets[0].id))
     return found
-
-
-def _whole(node: ast.expr) -> ast.expr:
-    """What a part is taken out of: ``x`` of ``x["state_dict"]``."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node
 
 
 def _copies(call: ast.Call) -> bool:

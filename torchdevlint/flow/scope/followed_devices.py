@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import is_dtype, last_name
+from torchdevlint.flow.scope.names import is_dtype, last_name, stem_of
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -85,9 +85,9 @@ def brought_beside(function: Scope, read: ast.Call) -> ast.Call | None:
     asks = any(each.attr in ("is_cuda", "device") for each in nodes_in(function, ast.Attribute))
     if asks or _chain(read) != ("numpy", "detach"):
         return None
-    own = ast.dump(_start(read))
+    own = ast.dump(stem_of(read))
     brought = (each for each in nodes_in(function, ast.Call) if _chain(each) == ("numpy", "cpu", "detach"))
-    return next((each for each in brought if ast.dump(_start(each)) != own), None)
+    return next((each for each in brought if ast.dump(stem_of(each)) != own), None)
 
 
 def _chain(call: ast.AST) -> tuple[str, ...]:
@@ -95,13 +95,6 @@ def _chain(call: ast.AST) -> tuple[str, ...]:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return ()
     return (call.func.attr, *_chain(call.func.value))
-
-
-def _start(node: ast.AST) -> ast.AST:
-    """`x` in ``x.detach().cpu().numpy()``."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        node = node.func.value
-    return node
 
 
 _RESHAPES = frozenset("view reshape flatten squeeze unsqueeze float double contiguous clone permute t".split())

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import defaults, dotted_path, last_name, mentions_device, public_path
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in, once_a_node, parts_of_sequence
 
 _OF_NUMBERS = frozenset({"device_ids", "output_device"})
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -33,7 +33,7 @@ def _said_to_be_numbers(tree: ast.Module) -> Iterator[str]:
         if public_path(call.func) == "torch.cuda.set_device":
             given += call.args[:1]
         for each in given:
-            parts = each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each]
+            parts = parts_of_sequence(each)
             yield from filter(None, map(dotted_path, parts))
 
 

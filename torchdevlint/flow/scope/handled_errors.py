@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Iterable
 
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.source.nodes import parts_of_tuple
 
 _ANY = frozenset({"Exception", "BaseException"})
 WITHOUT_CUDA = (AssertionError, RuntimeError, ValueError)
@@ -54,4 +55,4 @@ def _caught(kind: ast.expr | None) -> list[str]:
     """The names of the exceptions that a handler is for; one without a type is for all."""
     if kind is None:
         return ["BaseException"]
-    return [dotted_path(each) or "" for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind])]
+    return [dotted_path(each) or "" for each in parts_of_tuple(kind)]

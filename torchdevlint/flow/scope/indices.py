@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.uses import Scope
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_name, nodes_in, once_a_node, parts_of_tuple
 
 
 def has_slices(node: ast.expr) -> bool:
     """Whether an index takes a part of a dimension: ``x[:, 0]``."""
-    return any(isinstance(each, ast.Slice) for each in (node.elts if isinstance(node, ast.Tuple) else [node]))
+    return any(isinstance(each, ast.Slice) for each in parts_of_tuple(node))
 
 
 def keeps_dimensions(index: ast.expr) -> bool:
@@ -33,13 +33,9 @@ def _moved_to_index(function: Scope) -> frozenset[ast.Subscript]:
         if not isinstance(table, ast.Subscript) or len(given) != 1:
             continue
         asked = given[0].value if isinstance(given[0], ast.Attribute) and given[0].attr == "device" else None
-        if isinstance(asked, ast.Name) and any(_is_name(each, asked.id) for each in inside(table.slice)):
+        if isinstance(asked, ast.Name) and any(is_name(each, asked.id) for each in inside(table.slice)):
             found.add(table)
     return frozenset(found)
-
-
-def _is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def is_read_as_vector(function: Scope | None, node: ast.Subscript) -> bool:
@@ -63,7 +59,9 @@ def _given_by_forward(function: Scope) -> Iterator[ast.Subscript]:
     if getattr(function, "name", "") != "forward":
         return
     for each in nodes_in(function, ast.Return):
-        results = each.value.elts if isinstance(each.value, ast.Tuple) else [each.value]
+        if each.value is None:
+            continue
+        results = parts_of_tuple(each.value)
         results = results[0].args if isinstance(results[0], ast.Call) and len(results[0].args) > 1 else results
         yield from (result for result in results if isinstance(result, ast.Subscript))
 

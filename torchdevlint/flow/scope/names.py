@@ -228,6 +228,13 @@ def defaults(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[
     return pairs
 
 
+def whole_of(node: ast.expr) -> ast.expr:
+    """What subscripts take a part out of: ``x`` of ``x["state_dict"][0]``; any other expression itself."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
 def stem_of(node: ast.expr) -> ast.expr:
     """The name or attribute that a chain of method calls starts with."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

@@ -10,7 +10,15 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.source.nodes import arguments_of, assignment_of, assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import (
+    arguments_of,
+    assignment_of,
+    assignments_in,
+    inside,
+    nodes_in,
+    once_a_node,
+    parts_of_tuple,
+)
 
 _LEAVING = (ast.Break, ast.Continue, ast.Return)
 _PLACES = frozenset("is_cuda is_cpu is_mps is_xpu device".split())
@@ -78,7 +86,7 @@ def _counted(loop: ast.For) -> tuple[str | None, bool]:
 def _stored_each_round(block: ast.For | ast.If, counter: str) -> list[ast.Subscript]:
     statements = (each for each in block.body if isinstance(each, ast.Assign))
     targets = (target for each in statements for target in each.targets)
-    found = (each for target in targets for each in (target.elts if isinstance(target, ast.Tuple) else [target]))
+    found = (each for target in targets for each in parts_of_tuple(target))
     return [
         each
         for each in found

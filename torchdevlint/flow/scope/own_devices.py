@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, whole_of
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
@@ -68,10 +68,7 @@ def _moved_names(tree: ast.Module) -> frozenset[str]:
     found: set[str] = set()
     for call in nodes_in(tree, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr in torch_api.MOVE_METHODS:
-            holder = call.func.value
-            while isinstance(holder, ast.Subscript):
-                holder = holder.value
-            found.update(filter(None, [dotted_path(holder)]))
+            found.update(filter(None, [dotted_path(whole_of(call.func.value))]))
     loops: list[ast.For | ast.comprehension] = [*nodes_in(tree, ast.comprehension), *nodes_in(tree, ast.For)]
     for loop in loops:
         if (dotted_path(loop.target) or "") in found:
@@ -91,4 +88,3 @@ def is_placed_by_callers(tree: ast.Module, name: str) -> bool:
     bound = [each for each in assignments_in(tree) if any(one in nodes_in(each.node, ast.Call) for one in calls)]
     targets = (one for each in bound for target in each.targets for one in inside(target))
     return any((dotted_path(each) or "") in _moved_names(tree) for each in targets if isinstance(each, ast.expr))
-

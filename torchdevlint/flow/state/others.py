@@ -18,7 +18,15 @@ from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Map, Number, Ref, Seq, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import assignment_of, ids_below, inside, is_below, nodes_in, once_a_node
+from torchdevlint.source.nodes import (
+    assignment_of,
+    ids_below,
+    inside,
+    is_bare_constant,
+    is_below,
+    nodes_in,
+    once_a_node,
+)
 from torchdevlint.source.text import Source
 
 MOST_HOPS = 8
@@ -300,10 +308,7 @@ def _hands_out(function: Func, module: ModuleFile) -> bool:
 def _does_nothing(function: ast.AST) -> bool:
     """Whether a body is ``pass``, ``...`` or a docstring."""
     body = getattr(function, "body", None)
-    return isinstance(body, list) and all(
-        isinstance(each, ast.Pass) or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
-        for each in body
-    )
+    return isinstance(body, list) and all(isinstance(each, ast.Pass) or is_bare_constant(each) for each in body)
 
 
 def holds(tree: ast.Module, node: ast.AST) -> bool:

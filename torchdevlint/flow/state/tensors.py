@@ -156,6 +156,12 @@ def device_if_tensor(value: Value) -> Device | None:
     return value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
 
 
+def came_with_input(value: Value) -> bool:
+    """Whether it is, or may be, a tensor that is where the caller or the model has it."""
+    place = device_if_tensor(value)
+    return place is not None and place.origin in (Origin.ARGUMENT, Origin.MODEL)
+
+
 def as_output(node: ast.AST, value: Value) -> Value:
     """What a loss compares with a target: a tensor where the code has put what it was made of."""
     place = value.given if isinstance(value, Unknown) else None
