@@ -66,9 +66,18 @@ def _array_dimensions(frame: Frame, state: State, node: ast.expr, hops: int) -> 
         return known, _broadcast([ndim for known, ndim in sides if known]) if known else None
     if isinstance(node, (ast.List, ast.Tuple)):
         return bool(node.elts) and all(_array_dimensions(frame, state, each, hops)[0] for each in node.elts), None
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return _array_dimensions(frame, state, node.value, hops)
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return _array_dimensions(frame, state, node.value, hops)[0], None
     return _of_call(frame, state, node, hops) if isinstance(node, ast.Call) else (False, None)
+
+
+def picks_several(frame: Frame, state: State, index: ast.expr) -> bool:
+    """Whether an index is a list that is written there, or an array with dimensions: it becomes a tensor, not a slice."""
+    if isinstance(index, ast.List):
+        return bool(index.elts) and not any(isinstance(each, ast.Slice) for each in index.elts)
+    return isinstance(index, (ast.Name, ast.Subscript)) and bool(array_dimensions(frame, state, index)[1])
 
 
 def _broadcast(dimensions: list[int | None]) -> int | None:
@@ -133,7 +142,8 @@ def _of_name(frame: Frame, state: State, node: ast.Name, hops: int) -> tuple[boo
     earlier = [each for each in values if not is_inside(node, each)]
     bound = [_array_dimensions(frame, state, each, hops - 1) for each in earlier]
     known = (is_given or bool(bound)) and all(known for known, _ in bound)
-    return known, bound[0][1] if len(bound) == 1 and not is_given else None
+    dimensions = {each for _, each in bound}
+    return known, dimensions.pop() if len(dimensions) == 1 and not is_given else None
 
 
 def _of_call(frame: Frame, state: State, node: ast.Call, hops: int) -> tuple[bool, int | None]:

@@ -1,4 +1,4 @@
-"""Lists and dicts that an object keeps: what its methods put into one is what another method finds in it.
+"""Lists, dicts and lists of modules that an object keeps: what methods put into one is what others find in it.
 
 So is what functions put into one of an object that has a name: ``policy.rewards.append(r)``.
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.joins import blurred, join_all
+from torchdevlint.flow.state.joins import alternatives, blurred, is_module, join_all
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import MAX_MEMBERS, UNKNOWN, Map, Obj, Seq, Value
+from torchdevlint.flow.state.values import MAX_MEMBERS, UNKNOWN, Library, Map, Obj, Seq, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 FILLS = frozenset({"append", "extend", "insert", "add", "appendleft"})
@@ -44,7 +46,12 @@ def _item(name: str, key: ast.expr) -> str:
 
 
 def begins_empty(value: Value | None) -> bool:
-    """Whether every method that assigns the list or dict makes it an empty one, or a dict of empty lists."""
+    """Whether every method that assigns the list or dict makes it an empty one, or a dict of empty lists.
+
+    A ``ModuleList`` grows as well where it was made of something: what is appended later is found beside that.
+    """
+    if type(value) is Library:
+        return value.name == _GROWING and value.module
     if type(value) is Map:
         return value.closed and all(_is_empty_list(each) for _, each in value.items)
     return _is_empty_list(value)
@@ -62,14 +69,28 @@ def appenders(info: ClassInfo, name: str) -> tuple[ast.AST, ...]:
 def filled(info: ClassInfo, name: str, empty: Value) -> Value:
     """The list or dict with what was put into it, if that is one kind of thing."""
     values = list(info.appended.get(name, {}).values())
+    if isinstance(empty, Library):
+        return replace(empty, children=(_one_module([*empty.children, *values]),)) if values else empty
     if isinstance(empty, Map) and empty.items:
         return empty if values else _with_items(info, name, empty)
     element = blurred(join_all(values))
     if element == UNKNOWN:
-        return empty
+        layer = _one_module(values)
+        return empty if layer == UNKNOWN or isinstance(empty, Map) else Seq(None, layer)
     if isinstance(empty, Map):
         return Map((), element)
     return Seq(None, element, tuple(dict.fromkeys(values))[:MAX_MEMBERS])
+
+
+def _one_module(values: list[Value]) -> Value:
+    """The module that an item of a list is: of one class, or of one of two that arms of a constructor choose from."""
+    found = join_all(values)
+    kinds = [each for _, each in alternatives(found)]
+    return found if len(kinds) <= _MANY_KINDS and all(map(is_module, kinds)) else UNKNOWN
+
+
+_MANY_KINDS = 2
+_GROWING = "torch.nn.ModuleList"
 
 
 def _with_items(info: ClassInfo, name: str, empty: Map) -> Map:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import Escaped, ModuleMethodCalled, Placed
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.run import checkpoint_values, metrics
+from torchdevlint.flow.run import appended, checkpoint_values, metrics
 from torchdevlint.flow.run.built_attributes import keep_moved
 from torchdevlint.flow.run.built_of_own import REGISTERED
 from torchdevlint.flow.run.constant_modules import holds_nothing
@@ -198,6 +198,8 @@ def _registered_value(arguments: Arguments) -> Value:
 
 def _grow(frame: Frame, state: State, callee: ast.Attribute, target: Library, arguments: Arguments) -> Value:
     frame.machine.emit(Escaped(frame, arguments.values))
+    for value in arguments.values[-1:]:
+        appended.note(frame, state, callee.value, element_of(value) if callee.attr == "extend" else value)
     grown = replace(target, children=target.children + tuple(arguments.values[-1:]))
     path = dotted_path(callee.value)
     if path is not None and len(grown.children) <= 4:

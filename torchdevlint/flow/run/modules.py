@@ -67,7 +67,7 @@ def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, 
     for _, value in arguments.positional:
         children += list(value.items) if isinstance(value, Seq) and value.items is not None else []
         if isinstance(value, Seq) and value.items is None:
-            children.append(value.element)
+            children.append(element_of(value))
         elif isinstance(value, Map):
             children += [each for _, each in value.items]
         elif not isinstance(value, Seq):

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import Filled, Marked, Met, Mixed, Operated, Placed
 from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.arrays import picks_several
 from torchdevlint.flow.kinds.converted import asks_type
 from torchdevlint.flow.kinds.drawn import is_drawn
 from torchdevlint.flow.kinds.output_keys import is_key_of_no_model
@@ -312,7 +313,8 @@ def assign_index(
         isinstance(each, Tensor) and (each.ndim or (each.ndim is None and is_mask(scope, at)))
         for at, each in _index_parts(target.slice, position)
     )
-    if indexed and isinstance(value, Tensor) and value.ndim and not is_one_element(value):
+    parted = isinstance(value, Tensor) and value.ndim and value.device != base.device and not is_one_element(value)
+    if parted and (indexed or any(picks_several(frame, state, at) for at, _ in _index_parts(target.slice, position))):
         check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
     for at, each in _index_parts(target.slice, position):
         if isinstance(each, Tensor) and each.device.origin is Origin.LITERAL:
