@@ -74,7 +74,9 @@ def _array_dimensions(frame: Frame, state: State, node: ast.expr, hops: int) -> 
 
 
 def picks_several(frame: Frame, state: State, index: ast.expr) -> bool:
-    """Whether an index is a list that is written there, or an array with dimensions: it becomes a tensor, not a slice."""
+    """Whether an index, or a part of it, is a list that is written there or an array: either becomes a tensor."""
+    if isinstance(index, ast.Tuple):
+        return any(picks_several(frame, state, each) for each in index.elts)
     if isinstance(index, ast.List):
         return bool(index.elts) and not any(isinstance(each, ast.Slice) for each in index.elts)
     return isinstance(index, (ast.Name, ast.Subscript)) and bool(array_dimensions(frame, state, index)[1])

@@ -28,7 +28,7 @@ from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.container_calls import container_method, make_record, record_method
 from torchdevlint.flow.run.functions import run_function, spread
 from torchdevlint.flow.run.getters import is_getter, looked_up
-from torchdevlint.flow.run.instances import given_to
+from torchdevlint.flow.run.instances import given_to, read_by_class
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
 from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, run_as_module, unseen_result
@@ -191,7 +191,7 @@ def _brought_by_kind(
     if isinstance(receiver, (StateDict, Loaded)):
         return checkpoint_values.call_method(callee, receiver)
     frame.machine.emit(Escaped(frame, arguments.all_values))
-    return UNKNOWN
+    return read_by_class(node, callee, receiver)
 
 
 def _method_of_unknown(
@@ -207,7 +207,7 @@ def _method_of_unknown(
     found = unknown_method(frame, state, node, callee, arguments)
     if found != UNKNOWN or callee.attr in LEAVES_TENSORS or is_moved_away(frame, callee, arguments):
         return found if given is None else looked_up(given, callee, arguments) or found
-    if given is None:
+    if given is None or callee.attr in RUNS_IT:
         return of_inputs(frame, node, arguments)
     held = callee.attr.rstrip("_") in _OF_TENSORS or is_getter(callee, arguments)
     return receiver if held or given.origin is not Origin.ARGUMENT else UNKNOWN

@@ -18,6 +18,7 @@ from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,
     Choice,
+    Cls,
     Const,
     Dev,
     Func,
@@ -33,6 +34,17 @@ from torchdevlint.flow.state.values import (
 )
 
 Given = tuple[tuple[str, Value], ...]
+
+
+_READS_MODEL = frozenset({"from_pretrained", "load_from_checkpoint"})
+"""Methods that a class of Modules has of its library, and that give an object of the class."""
+
+
+def read_by_class(node: ast.Call, callee: ast.Attribute, receiver: Value) -> Value:
+    """``Net.from_pretrained(name)`` and ``Net.load_from_checkpoint(path)``: a model, wherever that leaves it."""
+    if type(receiver) is not Cls or not receiver.info.is_module or callee.attr not in _READS_MODEL:
+        return UNKNOWN
+    return Obj(receiver.info, TOP, made_at=node, given=())
 
 
 def given_to(init: Func, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Given:
@@ -140,4 +152,3 @@ def _place(device: Device, given: Mapping[str, Value]) -> Device:
     if device.origin is Origin.EXPRESSION and isinstance(argument, Const):
         return literal(argument.value) if argument != NONE else TOP
     return device
-

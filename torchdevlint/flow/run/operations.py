@@ -313,8 +313,9 @@ def assign_index(
         isinstance(each, Tensor) and (each.ndim or (each.ndim is None and is_mask(scope, at)))
         for at, each in _index_parts(target.slice, position)
     )
-    parted = isinstance(value, Tensor) and value.ndim and value.device != base.device and not is_one_element(value)
-    if parted and (indexed or any(picks_several(frame, state, at) for at, _ in _index_parts(target.slice, position))):
+    parted = isinstance(value, Tensor) and bool(value.ndim) and value.device != base.device
+    several = indexed or (parted and picks_several(frame, state, target.slice))
+    if several and isinstance(value, Tensor) and value.ndim and not is_one_element(value):
         check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
     for at, each in _index_parts(target.slice, position):
         if isinstance(each, Tensor) and each.device.origin is Origin.LITERAL:
