@@ -309,21 +309,19 @@ def assign_index(
     Unless they are one element: Python strips leading ones from their shape, and a 0-dim value is moved.
     """
     scope, value = frame.function or frame.machine.tree, _in_one_place(value)
-    indexed = any(
-        isinstance(each, Tensor) and (each.ndim or (each.ndim is None and is_mask(scope, at)))
-        for at, each in _index_parts(target.slice, position)
-    )
+    tensors = [(at, each) for at, each in _index_parts(target.slice, position) if isinstance(each, Tensor)]
+    indexed = any(each.ndim or (each.ndim is None and is_mask(scope, at)) for at, each in tensors)
     parted = isinstance(value, Tensor) and bool(value.ndim) and value.device != base.device
     several = indexed or (parted and picks_several(frame, state, target.slice))
     if several and isinstance(value, Tensor) and value.ndim and not is_one_element(value):
         check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
-    for at, each in _index_parts(target.slice, position):
-        if isinstance(each, Tensor) and each.device.origin is Origin.LITERAL:
+    for at, each in tensors:
+        if each.device.origin is Origin.LITERAL:
             known = relation(base.device, each.device)
             frame.machine.emit(Met(frame, state, target, (target.value, base), (at, each), known))
     if indexed and base.creations and base.device == DEFAULT and (is_number(value) or isinstance(value, Unknown)):
-        for at, each in _index_parts(target.slice, position):
-            if isinstance(each, Tensor) and each.device.origin in (Origin.MODEL, Origin.ARGUMENT):
+        for at, each in tensors:
+            if each.device.origin in (Origin.MODEL, Origin.ARGUMENT):
                 frame.machine.emit(Marked(frame, state, target, base, at, each))
     named = on_cpu(base.device) or base.device.origin is Origin.LITERAL
     if isinstance(value, Unknown) and value.given is not None and (indexed or has_slices(target.slice)):
