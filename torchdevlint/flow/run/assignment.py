@@ -27,7 +27,7 @@ from torchdevlint.flow.state.joins import alternatives, blurred, choose, element
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State, depth_of, under_each
 from torchdevlint.flow.state.records import with_field
-from torchdevlint.flow.state.tensors import given_tensor, same_root
+from torchdevlint.flow.state.tensors import child_of, given_tensor, same_root
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_MEMBERS,
@@ -126,6 +126,8 @@ def part_of(value: Value, place: int, count: int) -> Value:
     value = unpacked(value)
     if isinstance(value, Seq) and value.items is not None:
         return value.items[place] if len(value.items) == count else value.element
+    if isinstance(value, Library) and value.name == "torch.nn.ModuleList":
+        return child_of(value, value.children[place]) if len(value.children) == count else element_of(value)
     if isinstance(value, (Seq, Tensor)):
         return element_of(value)
     if isinstance(value, Choice):
@@ -228,8 +230,8 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
         for _, each in alternatives(base, state.conditions):
             if isinstance(each, Tensor):
                 assign_index(frame, state, target, each, position, value_node, value)
+    appended.note_item(frame, state, target, base, position, value)
     if isinstance(base, Map) and root is not None:
-        appended.note(frame, state, target.value, UNKNOWN if isinstance(position, Const) else value)
         _forget_item(state, root, dotted_path(target))
         if isinstance(position, Const):
             state.bind(root, Map(tuple({**dict(base.items), position.value: value}.items()), base.element))
@@ -302,7 +304,6 @@ def _summands(node: ast.expr) -> Iterator[str | None]:
         yield from _summands(node.right)
     else:
         yield dotted_path(node)
-
 
 
 def _passing(frame: Frame) -> frozenset[ast.Attribute]:

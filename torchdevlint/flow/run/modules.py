@@ -178,7 +178,9 @@ def item_of(module: Library, sliced: bool, index: Value) -> Value:
     place = index.value if isinstance(index, Const) and isinstance(index.value, int) else None
     if place is not None and abs(place) < len(module.children):
         return child_of(module, module.children[place])
-    return element_of(module)
+    free = {isinstance(each, Library) and each.device is None for each in module.children}
+    keyed = module.name.endswith("ModuleDict") and len(free) > 1  # under which key which layer is, is not kept
+    return element_of(replace(module, children=()) if keyed else module)
 
 
 _INDEXED = ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential")

@@ -62,8 +62,7 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
         found = each.attributes.get(name)
         if found is not None and appended.begins_empty(found):
             _evaluate(frame, appended.appenders(each, name), each, info)
-            found = appended.filled(each, name, found)
-            found = adopt(found) if isinstance(found, Library) else found
+            found = appended.filled(each, name, found, adopt)
         if found is not None:
             value = found if value is None else join(value, found)
     if value is None or value == NONE:

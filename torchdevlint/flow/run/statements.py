@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torchdevlint.flow.events import Augmented, Branched, Discarded, Escaped, Looped, Returned
 from torchdevlint.flow.kinds import loaders, wrappers
 from torchdevlint.flow.kinds.placed_loads import places_load
-from torchdevlint.flow.run import contexts, operations
+from torchdevlint.flow.run import appended, contexts, operations
 from torchdevlint.flow.run.agreement import compares_devices
 from torchdevlint.flow.run.assignment import assign, forget_paths
 from torchdevlint.flow.run.branches import arms, asked_tensor, merge_states, note_asked, outcome_of
@@ -99,9 +99,8 @@ def _augmented(frame: Frame, node: ast.AugAssign, state: State) -> None:
         symbol = f"`{operations.SYMBOLS[type(node.op)]}=`"
         in_place = isinstance(held, Tensor)
         result = operations.combine(frame, state, node, symbol, [(load, held), (node.value, value)], in_place=in_place)
-    if isinstance(target, ast.Subscript):
-        return
-    assign(frame, target, result, state)
+    if not isinstance(target, ast.Subscript) and not appended.note_grown(frame, state, target, held, value):
+        assign(frame, target, result, state)
 
 
 def _as_load(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
