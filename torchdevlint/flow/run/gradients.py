@@ -9,10 +9,10 @@ from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.tensor_methods import surely_tensor, tensor_operands
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.joins import alternatives, distribute
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import NONE, UNKNOWN, Seq, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Seq, Tensor, Unknown, Value
 
 
 def grad(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -21,7 +21,17 @@ def grad(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Va
     given = [value for _, value in _operands(arguments, 1, "inputs")]
     tensors = [each for each in given if isinstance(each, Tensor)]
     alike = len(tensors) == len(given) and len({each.device for each in tensors}) == 1
-    return Seq(None, Tensor(tensors[0].device, None, (), tensors[0].steps) if alike else UNKNOWN)
+    inputs = None if arguments.starred else arguments.get(1, "inputs")
+    if not alike and inputs is not None and isinstance(inputs[1], Seq) and inputs[1].items:
+        return Seq(tuple(map(_gradient_of, inputs[1].items)), UNKNOWN)
+    return Seq(None, _gradient_of(tensors[0]) if alike else UNKNOWN)
+
+
+def _gradient_of(value: Value) -> Value:
+    """The gradient of an input, which is where that is, in each case that is known of it."""
+    if isinstance(value, Choice):
+        return distribute(value, _gradient_of)
+    return Tensor(value.device, None, (), value.steps) if isinstance(value, Tensor) else UNKNOWN
 
 
 def backward(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

@@ -33,13 +33,13 @@ def brought_elsewhere(function: Scope, read: ast.Call) -> ast.Call | None:
     methods, stem = _chain(read)
     if not methods or methods[0] != "numpy" or not {"cpu", "to", "item"}.isdisjoint(methods):
         return None
-    brought = _brought_in(function)
+    brought = brought_in(function)
     if not brought:
         return None
     found = brought.get(ast.dump(stem)) or brought.get(_holder(stem), ())
-    if not found or not _is_one_thing(function, stem) or _asks(function):
+    if not found or not _is_one_thing(function, stem) or asks(function):
         return None
-    return next((each for each in found if each is not read and not _exclude(function, read, each)), None)
+    return next((each for each in found if each is not read and not exclude(function, read, each)), None)
 
 
 def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
@@ -47,17 +47,17 @@ def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
 
     Labels and lengths may have stayed on the CPU beside what a model gave.
     """
-    name, brought = read_name(read), _brought_in(function)
+    name, brought = read_name(read), brought_in(function)
     if not brought or not name or is_of_data(name) or not _is_one_thing(function, _chain(read)[1]):
         return None
-    if _asks(function):
+    if asks(function):
         return None
     unpacked = (targets for targets, value in unpacked_to(function, name) if isinstance(value, ast.Call))
     beside = (each for targets in unpacked for each in targets if isinstance(each, ast.Name) and each.id != name)
     for other in beside:
         if not is_of_data(other.id) and _is_one_thing(function, other):
             found = brought.get(ast.dump(ast.Name(other.id, ast.Load())), ())
-            if (call := next((each for each in found if not _exclude(function, read, each)), None)) is not None:
+            if (call := next((each for each in found if not exclude(function, read, each)), None)) is not None:
                 return call
     return None
 
@@ -71,11 +71,11 @@ def brought_by_another(tree: ast.Module, function: Scope, name: str) -> ast.Call
 
     Both say by annotation that it is a tensor: functions of one file that take the same thing take it from one place.
     """
-    if is_of_data(name) or not takes_tensor(function, name) or _is_bound(function, name) or _asks(function):
+    if is_of_data(name) or not takes_tensor(function, name) or _is_bound(function, name) or asks(function):
         return None
     for other in nodes_in(tree, ast.FunctionDef):
-        if other is not function and takes_tensor(other, name) and not _asks(other):
-            found = _brought_in(other).get(ast.dump(ast.Name(name, ast.Load())), ())
+        if other is not function and takes_tensor(other, name) and not asks(other):
+            found = brought_in(other).get(ast.dump(ast.Name(name, ast.Load())), ())
             if found and not _is_bound(other, name):
                 return found[0]
     return None
@@ -102,7 +102,7 @@ def _is_bound(function: Scope, name: str) -> bool:
 
 def brings_any(function: Scope) -> bool:
     """Whether a function brings something to the CPU for NumPy, and decides nothing by where it is."""
-    return bool(_brought_in(function)) and not _asks(function)
+    return bool(brought_in(function)) and not asks(function)
 
 
 def _holder(stem: ast.expr) -> str:
@@ -120,7 +120,7 @@ def stem_text(read: ast.Call) -> str:
 
 
 @once_a_node
-def _brought_in(function: Scope) -> dict[str, tuple[ast.Call, ...]]:
+def brought_in(function: Scope) -> dict[str, tuple[ast.Call, ...]]:
     """What a function brings to the CPU for NumPy, by the dump of where the chain begins."""
     found: dict[str, tuple[ast.Call, ...]] = {}
     for call in nodes_in(function, ast.Call):
@@ -167,7 +167,7 @@ def _is_own(function: Scope, name: str) -> bool:
 
 
 @once_a_node
-def _asks(function: Scope) -> bool:
+def asks(function: Scope) -> bool:
     """Whether a function decides by where its tensors are, or what they are."""
     tests = [each.test for each in nodes_in(function, ast.If)] + [each.test for each in nodes_in(function, ast.IfExp)]
     return any(_OF_A_PLACE.search(word) for test in tests for word in _words(test))
@@ -181,7 +181,7 @@ def _words(node: ast.expr) -> Iterator[str]:
             yield each.attr
 
 
-def _exclude(function: Scope, one: ast.AST, other: ast.AST) -> bool:
+def exclude(function: Scope, one: ast.AST, other: ast.AST) -> bool:
     """Whether a run of the function comes to one of two places only."""
     branches: list[ast.If | ast.IfExp | ast.Try] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
     for branch in [*branches, *nodes_in(function, ast.Try)]:
