@@ -126,10 +126,10 @@ CHECKS = {
         "EVENTS": "Returned",
     },
     "forgotten_arms": {
-        "EVENTS": "FunctionEnded",
+        "EVENTS": "FileEnded",
     },
     "forgotten_attributes": {
-        "EVENTS": "FunctionEnded",
+        "EVENTS": "FileEnded",
     },
     "handed_along": {
         "EVENTS": "ForeignCalled UnknownCalled",

@@ -75,7 +75,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.facts.common import BUILT, UNREGISTERED, Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.model import Applicability, Fix, Report, Severity, Span
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import added_after, fix, replaced
 from torchdevlint.rules.mixed import Cause, cause_of, creation_report, is_marker
 from torchdevlint.rules.wording import code, edit, is_on
@@ -144,7 +144,16 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     first = fact.creations[0]
     if any(each.attribute == first.attribute and each.span < first.span for each in fact.creations):
         return
-    yield replace(creation_report(fact, _message(fact, first), _help(first)), fix=_fix(first))
+    report = replace(creation_report(fact, _message(fact, first), _help(first)), fix=_fix(first))
+    yield replace(report, notes=(*report.notes, *_kept(first)))
+
+
+def _kept(first: Creation) -> Iterator[Note]:
+    """Where the attribute gets what another function makes."""
+    if first.kept_by is not None:
+        at = first.kept_by[1]
+        if at.file != first.span.file or not at.row <= first.span.row <= at.end_row:
+            yield Note(f"`self.{first.attribute}` keeps it here", at)
 
 
 def _fix(first: Creation) -> Fix | None:

@@ -11,21 +11,28 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torchdevlint.flow.events import FunctionEnded
+from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, positional_names
-from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Cls, Ref, Value
-from torchdevlint.source.nodes import arguments_of, inside, is_bare_constant, is_name, nodes_in, once_a_node
+from torchdevlint.flow.scope.imported_names import imports_torch
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, positional_names, public_path
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.source.nodes import (
+    arguments_of,
+    assignment_of,
+    inside,
+    is_bare_constant,
+    is_name,
+    nodes_in,
+    once_a_node,
+)
 
 _ASK_FOR_TENSORS = torch_api.TENSOR_CLASSES | {"torch.is_tensor"}
 _MOVE = torch_api.MOVE_METHODS | {"to_device"}
 _CONTAINERS = frozenset({"dict", "list", "tuple", "set", "Mapping", "Sequence", "MutableMapping", "OrderedDict"})
 _MAKES_ANEW = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "array", "device_put", "stack", "Tensor"})
 """Who makes tensors of what are none means to leave alone those that are."""
-_MODULE = Ref("torch.nn.Module")
+_MODULE = "torch.nn.Module"
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
@@ -40,10 +47,16 @@ class Arm(NamedTuple):
     flag: str = ""
 
 
-def _note_end(event: FunctionEnded) -> None:
-    frame, function = event.frame, event.frame.function
-    if not isinstance(function, ast.FunctionDef) or frame.depth:
+def _note_end(event: FileEnded) -> None:
+    machine = event.machine
+    text = machine.reading.source.text
+    if ("device" not in text and ".cuda(" not in text) or not imports_torch(machine.tree):
         return
+    for function in nodes_in(machine.tree, ast.FunctionDef):
+        _look(machine, function)
+
+
+def _look(machine: Machine, function: ast.FunctionDef) -> None:
     subject, arms = _arms(function)
     if len(arms) < 2 or any(last_name(each.func) in _MAKES_ANEW for each in nodes_in(function, ast.Call)):
         return
@@ -52,7 +65,7 @@ def _note_end(event: FunctionEnded) -> None:
         return
     seen = False
     for arm in arms:
-        kinds = _kinds(frame, arm)
+        kinds = _kinds(arm)
         forgotten = None
         if kinds == "tensors" and not seen and is_name(_before(arm.value, arm.flag), subject):
             forgotten = arm.value
@@ -60,13 +73,12 @@ def _note_end(event: FunctionEnded) -> None:
             forgotten = _unmoved_part(arm.value, subject)
         seen = seen or kinds == "" or (kinds == "tensors" and forgotten is None and not arm.flag)
         if forgotten is not None:
-            _record(frame, event.state, function, forgotten, moves[0])
+            _record(machine, function, forgotten, moves[0])
             return
 
 
-def _record(frame: Frame, state: State, function: ast.FunctionDef, forgotten: ast.expr, move: ast.Call) -> None:
-    machine = frame.machine
-    machine.record(
+def _record(machine: Machine, function: ast.FunctionDef, forgotten: ast.expr, move: ast.Call) -> None:
+    machine.record_anyway(
         ("forgotten arm", function),
         lambda: DeviceNotForwarded(
             machine.span_of(forgotten),
@@ -80,7 +92,6 @@ def _record(frame: Frame, state: State, function: ast.FunctionDef, forgotten: as
             True,
             False,
         ),
-        state,
     )
 
 
@@ -88,8 +99,36 @@ def _record(frame: Frame, state: State, function: ast.FunctionDef, forgotten: as
 def _arms(function: ast.FunctionDef) -> tuple[str, list[Arm]]:
     """The first parameter, and what the function returns for each kind of it that it asks for; nothing of others."""
     names = [each for each in positional_names(function) if each not in ("self", "cls")]
+    if not names:
+        return "", []
+    subject = names[0]
     body = function.body[1:] if is_bare_constant(function.body[0]) else function.body
-    return (names[0], list(_in_turn(body, names[0]))) if names and _is_chain(body) else ("", [])
+    while body and _is_of_others(body[0], subject):
+        body = body[1:]
+    if not _is_chain(body):
+        return "", []
+    last = body[-1] if len(body) == 2 and isinstance(body[0], ast.If) else None
+    if isinstance(last, ast.Return) and last.value is not None and is_name(last.value, subject):
+        bound = list(_bound_in_turn(body[0], subject))  # type: ignore[arg-type]
+        if bound:
+            return subject, bound
+    return subject, list(_in_turn(body, subject))
+
+
+def _is_of_others(statement: ast.stmt, subject: str) -> bool:
+    """Whether a statement before the tests says nothing of what is given: ``if place is None: place = self.place``."""
+    named = any(isinstance(each, ast.Name) and each.id == subject for each in inside(statement))
+    return not named and not any(isinstance(each, (ast.Return, ast.Raise)) for each in inside(statement))
+
+
+def _bound_in_turn(asked: ast.If, subject: str) -> Iterator[Arm]:
+    """What the name is bound to in each case, where it is returned in the end."""
+    for statement in asked.body[:1] if len(asked.body) == 1 else ():
+        assigned = assignment_of(statement)
+        if assigned is not None and len(assigned.targets) == 1 and is_name(assigned.targets[0], subject):
+            yield Arm(_asked(asked.test, subject), assigned.value)
+    if len(asked.orelse) == 1 and isinstance(asked.orelse[0], ast.If):
+        yield from _bound_in_turn(asked.orelse[0], subject)
 
 
 def _is_chain(body: list[ast.stmt]) -> bool:
@@ -134,19 +173,15 @@ def _asked(test: ast.expr, subject: str) -> tuple[ast.expr, ...] | None:
     return tuple(test.args[1].elts) if isinstance(test.args[1], ast.Tuple) else (test.args[1],)
 
 
-def _kinds(frame: Frame, arm: Arm) -> str:
+def _kinds(arm: Arm) -> str:
     """``tensors`` or ``containers``, if an arm is for nothing else; ``other`` for what else it asks, or nothing."""
     if arm.kinds is None:
         return ""
-    held = [frame.evaluate(each, State({})) for each in arm.kinds]
-    if any(map(_is_of_tensors, held)) and all(_is_of_tensors(each) or each == _MODULE for each in held):
+    held = [public_path(each) for each in arm.kinds]
+    if any(each in _ASK_FOR_TENSORS for each in held) and _ASK_FOR_TENSORS.issuperset({*held} - {_MODULE}):
         return "tensors"
     names = [last_name(each) for each in arm.kinds]
     return "containers" if _CONTAINERS.issuperset(names) else "other"
-
-
-def _is_of_tensors(value: Value) -> bool:
-    return not isinstance(value, Cls) and isinstance(value, Ref) and value.name in _ASK_FOR_TENSORS
 
 
 def _is_move(function: ast.FunctionDef, call: ast.Call) -> bool:
@@ -183,4 +218,4 @@ def _is_items(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "values")
 
 
-EVENTS = {FunctionEnded: _note_end}
+EVENTS = {FileEnded: _note_end}

@@ -12,38 +12,46 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.kept_together import leaves
 from torchdevlint.flow.checks.registering import may_move_along
-from torchdevlint.flow.events import FunctionEnded
+from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.others import resolved
 from torchdevlint.flow.state.tensors import is_created
-from torchdevlint.flow.state.values import Tensor
-from torchdevlint.source.nodes import arguments_of, assignments_in, nodes_in
+from torchdevlint.flow.state.values import Cls, Tensor
+from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in
 
 _MOVERS = frozenset({"to", "cuda", "to_device", "move_to", "move_to_device"})
 
 
-def _note_end(event: FunctionEnded) -> None:
-    frame, mover, owner = event.frame, event.frame.function, event.frame.owner
-    if frame.depth or owner is None or not isinstance(mover, ast.FunctionDef) or mover.name not in _MOVERS:
-        return
-    if len(owner.mro) > 1 or owner.methods.get(mover.name) is not mover:
-        return
+def _note_end(event: FileEnded) -> None:
+    for owner in event.machine.classes.values():
+        if len(owner.mro) == 1:
+            for name in sorted(_MOVERS & owner.methods.keys()):
+                mover = owner.methods[name]
+                if isinstance(mover, ast.FunctionDef):
+                    _look(event.machine, owner, mover)
+
+
+def _look(machine: Machine, owner: ClassInfo, mover: ast.FunctionDef) -> None:
     moved, beside = _moved(mover, owner), _moved_beside(mover, owner)
     for name, move in beside.items() if moved or beside else ():
         if name not in moved and not _calls_own(mover) and _is_handed_on(owner, mover, name):
-            _record(event, f"{owner.name}.{mover.name}", name, next(iter(moved.values()), move))
+            _record(machine, owner, mover, name, next(iter(moved.values()), move))
             return
     if not moved:
         return
-    for name in _tensors(owner, moved):
-        if name not in moved and _is_forgotten(owner, mover, name):
-            _record(event, f"{owner.name}.{mover.name}", name, next(iter(moved.values())))
+    for name in _tensors(machine, owner, moved):
+        if name not in moved and _is_forgotten(owner, mover, name, moved):
+            _record(machine, owner, mover, name, next(iter(moved.values())))
             return
 
 
@@ -108,14 +116,38 @@ def _handed_on(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[ast.expr]:
             yield values[0] if len(values) == 1 else given
 
 
-def _tensors(owner: ClassInfo, moved: dict[str, ast.Call]) -> Iterator[str]:
-    """The attributes that are tensors as what is moved is: by an annotation, or made by a factory."""
+def _tensors(machine: Machine, owner: ClassInfo, moved: dict[str, ast.Call]) -> Iterator[str]:
+    """The attributes that are tensors as what is moved is: by an annotation, or made by a factory.
+
+    Or objects that are somewhere: by what is asked of them, or by a class that has a method of its own to move them.
+    """
     for name, annotation in _annotated(owner):
-        if annotated_tensor(annotation):
+        if annotated_tensor(annotation) or _moves_itself(machine, annotation):
+            yield name
+    asked = asked_in(owner.node)
+    for name in sorted(owner.writers):
+        if not _OF_TENSORS.isdisjoint(asked.get(f"self.{name}", ())):
             yield name
     made = {name: _made(owner, name) for name in sorted(owner.writers)}
     if any(made.get(name) for name in moved):
         yield from (name for name, is_made in made.items() if is_made)
+
+
+_OF_TENSORS = frozenset({"device", "detach", "requires_grad"})
+"""What is asked of tensors, and of objects that are somewhere."""
+
+
+def _moves_itself(machine: Machine, annotation: ast.expr | None) -> bool:
+    """Whether an annotation names a class of this file, or of one that it imports, with a ``to`` of its own."""
+    named = [each for each in inside(annotation) if isinstance(each, ast.Name)] if annotation is not None else []
+    if any(each.id not in ("Optional", "Union") and not _has_mover(machine, each.id) for each in named):
+        return False
+    return bool(named)
+
+
+def _has_mover(machine: Machine, name: str) -> bool:
+    held = resolved(machine.globals.get(name), machine.others)
+    return isinstance(held, Cls) and "to" in held.info.all_methods and not held.info.is_module
 
 
 def _annotated(owner: ClassInfo) -> Iterator[tuple[str, ast.expr | None]]:
@@ -145,16 +177,28 @@ def _made(owner: ClassInfo, name: str) -> bool:
     )
 
 
-def _is_forgotten(owner: ClassInfo, mover: ast.FunctionDef, name: str) -> bool:
-    """Whether nothing moves an attribute, or has a reason to leave it where it is."""
-    writers = [method for method in owner.writers.get(name, ()) if method is not mover]
-    if any(getattr(each, "name", "") not in ("__init__", "cpu") for each in writers) or is_bookkeeping(name):
+def _is_forgotten(owner: ClassInfo, mover: ast.FunctionDef, name: str, moved: dict[str, ast.Call]) -> bool:
+    """Whether nothing moves an attribute, or has a reason to leave it where it is.
+
+    Lengths and indices stay, unless others of their kind are moved.
+    """
+    if is_bookkeeping(name) and not (_is_taken(owner, name) or any(map(is_bookkeeping, moved))):
         return False
     if leaves(owner, name) or _calls_own(mover):
         return False
     reads = [each for each in nodes_in(mover, ast.Attribute) if dotted_path(each) == f"self.{name}"]
-    kept = set(_kept_as_it_is(mover, owner))
-    return all(id(each) in kept for each in reads) if reads else not may_move_along(owner, name)
+    if reads:
+        kept = set(_kept_as_it_is(mover, owner))
+        return all(id(each) in kept for each in reads)
+    writers = [method for method in owner.writers.get(name, ()) if method is not mover]
+    if any(getattr(each, "name", "") not in ("__init__", "cpu") for each in writers):
+        return False
+    return not may_move_along(owner, name)
+
+
+def _is_taken(owner: ClassInfo, name: str) -> bool:
+    """Whether models take it by this name, or the class takes its place for that of the object."""
+    return name in TAKEN_BY_NAME or "device" in asked_in(owner.node).get(f"self.{name}", ())
 
 
 def _kept_as_it_is(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[int]:
@@ -187,24 +231,22 @@ def _calls_own(mover: ast.FunctionDef) -> bool:
     return any(path.startswith("self.") and path.count(".") == 1 and path != "self.__class__" for path in paths)
 
 
-def _record(event: FunctionEnded, function: str, name: str, move: ast.Call) -> None:
-    machine = event.frame.machine
-    machine.record(
-        ("forgotten attribute", event.frame.function),
+def _record(machine: Machine, owner: ClassInfo, mover: ast.FunctionDef, name: str, move: ast.Call) -> None:
+    machine.record_anyway(
+        ("forgotten attribute", mover),
         lambda: DeviceNotForwarded(
             machine.span_of(move),
-            function,
+            f"{owner.name}.{mover.name}",
             machine.text_of(move),
             "attribute",
             f"self.{name}",
             "",
-            machine.span_of(event.frame.function or move),
+            machine.span_of(mover),
             machine.text_of(move),
             True,
             False,
         ),
-        event.state,
     )
 
 
-EVENTS = {FunctionEnded: _note_end}
+EVENTS = {FileEnded: _note_end}

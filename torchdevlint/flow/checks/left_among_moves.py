@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 
+from torchdevlint.flow.checks.left_apart import is_item_of_loop
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.nodes import Assignment, assignment_of, inside, nodes_in
+from torchdevlint.source.nodes import Assignment, assignment_of, inside, nodes_in, own_nodes_in
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _MOVES = (".to(", ".cuda(")
@@ -32,8 +32,10 @@ def _note_end(event: FileEnded) -> None:
         *nodes_in(machine.tree, ast.AsyncFunctionDef),
     ]
     for function in functions:
+        for at, left, move in _bound_to_itself(function):
+            _record(machine, function, at, left, move)
         for block in _blocks(function):
-            for at, left, move in (*_bound_to_itself(block), *_in_one_arm(block)):
+            for at, left, move in (*_bound_in_parallel(block), *_in_one_arm(block)):
                 _record(machine, function, at, left, move)
 
 
@@ -47,15 +49,15 @@ def _blocks(function: _Function) -> Iterator[list[ast.stmt]]:
                 block = getattr(holder, name, None)
                 if isinstance(block, list) and block:
                     yield block
-                    below += (each for each in block if not isinstance(each, (*_DEFINITIONS, ast.Match)))
+                    below += (each for each in block if not isinstance(each, _DEFINITIONS))
         level = below
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def _bound_to_itself(block: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
-    """`t` in ``p, t = p.to(device), t``, and in ``t = t`` beside the statement ``p = p.to(device)``."""
+def _bound_in_parallel(block: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
+    """`t` in ``p, t = p.to(device), t``."""
     for each in block:
         assigned = assignment_of(each)
         pairs = list(_in_parallel(assigned)) if assigned is not None else []
@@ -63,14 +65,25 @@ def _bound_to_itself(block: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.
         left = [value for target, value in pairs if _same(target, value)]
         if moves and left:
             yield each, left[0], moves[0]
-    for pair in pairwise(block):
-        for one, other in (pair, pair[::-1]):
-            stays, moves_it = assignment_of(one), assignment_of(other)
-            if stays is None or moves_it is None or not _same(stays.targets[0], stays.value):
-                continue
-            if _moved(moves_it.targets[0], moves_it.value):
-                yield one, stays.value, moves_it.value
-                break
+
+
+def _bound_to_itself(function: _Function) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
+    """`t` in ``t = t``, where a function has ``p = p.to(device)``; and ``items[k] = v`` of what it goes through.
+
+    Such a statement does nothing, so that it is what is left of another one.
+    """
+    moves, left = [], []
+    for each in own_nodes_in(function, ast.Assign):
+        assigned = assignment_of(each)
+        if assigned is None or len(assigned.targets) != 1:
+            continue
+        target, value = assigned.targets[0], assigned.value
+        if _moved(target, value):
+            moves.append(value)
+        elif _same(target, value) or is_item_of_loop(function, target, value):
+            left.append((each, value))
+    for each, value in left if moves else ():
+        yield each, value, min(moves, key=lambda move, at=each: abs(move.lineno - at.lineno))  # type: ignore[misc]
 
 
 def _in_parallel(assigned: Assignment) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -160,8 +173,13 @@ def _is_used(arm: Sequence[ast.stmt], path: str) -> bool:
 
 
 def _same(one: ast.expr, other: ast.expr) -> bool:
-    path = dotted_path(one)
-    return path is not None and path == dotted_path(other)
+    """Whether both are one name, attribute or item: ``x.data``, ``parts[i]``."""
+    if not isinstance(one, _PLACES) or type(one) is not type(other):
+        return False
+    return ast.unparse(one) == ast.unparse(other)
+
+
+_PLACES = (ast.Name, ast.Attribute, ast.Subscript)
 
 
 def _record(machine: Machine, function: _Function, at: ast.stmt, left: ast.expr, move: ast.expr) -> None:

@@ -69,7 +69,7 @@ def _kept(function: _Function, asked: ast.If) -> ast.expr | None:
     if dotted_path(value) is None:
         return None
     itself = _same(assigned.targets[0], value)
-    return value if itself or (differ and _is_item(function, assigned.targets[0], value)) else None
+    return value if itself or (differ and is_item_of_loop(function, assigned.targets[0], value)) else None
 
 
 def _is_and(test: ast.expr) -> bool:
@@ -92,6 +92,8 @@ def _is_switch(test: ast.expr) -> bool:
     if isinstance(test, ast.Compare):
         given = len(test.ops) == 1 and isinstance(test.ops[0], ast.IsNot)
         test = test.left if given and _same(test.comparators[0], ast.Constant(None)) else test.comparators[0]
+    if isinstance(test, ast.Attribute) and test.attr == "is_cuda" and isinstance(test.value, ast.Call):
+        return True  # ``next(model.parameters()).is_cuda``
     name = (dotted_path(test) or "").rpartition(".")[2]
     return mentions_device(name) or (mentions_cuda(name) and not name.startswith("is_"))
 
@@ -110,7 +112,7 @@ def _keeps_place(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _KEEPS_PLACE
 
 
-def _is_item(function: _Function, target: ast.expr, value: ast.expr) -> bool:
+def is_item_of_loop(function: _Function, target: ast.expr, value: ast.expr) -> bool:
     """``state[key] = value`` in ``for key, value in state.items()``."""
     if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Name):
         return False
