@@ -240,14 +240,15 @@ Used = tuple[set[str], list[Span]]
 
 
 def _used(facts: Iterable[Fact]) -> Used:
-    stayed = [fact for fact in facts if isinstance(fact, MixedDevices)]
-    names = {fact.name for fact in facts if isinstance(fact, BatchNotMoved)} | {_name(fact.stayed) for fact in stayed}
+    told = [fact for fact in facts if not fact.at_home]
+    stayed = [fact for fact in told if isinstance(fact, MixedDevices)]
+    names = {fact.name for fact in told if isinstance(fact, BatchNotMoved)} | {_name(fact.stayed) for fact in stayed}
     made = [each.span for fact in stayed for each in fact.creations]
     return names, [*made, *(span for fact in stayed for _, span in fact.stayed.evidence)]
 
 
 def _is_used(fact: DeviceNotForwarded, used: Used) -> bool:
-    """Whether what is left among others is seen to meet one of them, which is nearer."""
+    """Whether what is left among others is seen to meet one of them, which is nearer, and hurts somebody."""
     names, places = used
     return fact.text in names or any(_within(each, fact.at) for each in places if not each.file)
 

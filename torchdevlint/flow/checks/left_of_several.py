@@ -20,6 +20,7 @@ from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path
 from torchdevlint.flow.scope.together import is_used_with
+from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.source.nodes import assignment_of, nodes_in, own_nodes_in
 
@@ -81,32 +82,59 @@ def _in_displays(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
 
 
 def _in_statements(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
-    """What is left in statements of one block, and is used with what the others have moved."""
+    """What is left in statements, and is used with what the others have moved.
+
+    Parts of one object belong together wherever they stand; what is made of arrays only if they are neighbours.
+    """
+    of_objects: list[_Bound] = []
     for block in _blocks(scope):
-        held: list[tuple[int, str, _Part]] = []
-        for number, statement in enumerate(block):
-            assigned = assignment_of(statement)
-            target = dotted_path(assigned.targets[0]) if assigned is not None else None
-            part = _part(assigned.value) if assigned is not None and target is not None else None
-            if part is not None and target is not None:
-                held.append((number, target, part))
-        for group in _groups([part for _, _, part in held]):
-            left = _left(group)
-            if left is None:
-                continue
-            numbers = {id(part): number for number, _, part in held}
-            names = {id(part): target for _, target, part in held}
-            near = [each for each in group if each.move and _is_near(left, numbers[id(left)] - numbers[id(each)])]
-            name, beside = names[id(left)], {names[id(each)] for each in group if each.move}
-            if not near or not name.isidentifier() or _stays_by_name(name, any(map(is_bookkeeping, beside))):
-                continue
-            if is_used_with(scope, name, left.node, frozenset(beside)):
-                yield name, left, near[0]
+        held = list(_bound_in(block))
+        of_objects += (each for each in held if not _is_array(each.part))
+        yield from _used(scope, [each for each in held if _is_array(each.part)])
+    once = [each for each in of_objects if not _is_bound_often(scope, each.part)]
+    yield from _used(scope, once)
 
 
-def _is_near(left: _Part, distance: int) -> bool:
-    """Parts of one object belong together wherever they stand; what is made of arrays only if they are neighbours."""
-    return not left.place.startswith("torch.") or abs(distance) <= _FAR
+class _Bound(NamedTuple):
+    """A part that a statement binds to a name: the number of it in its block, the name, and the part."""
+
+    number: int
+    name: str
+    part: _Part
+
+
+def _bound_in(block: Sequence[ast.stmt]) -> Iterator[_Bound]:
+    for number, statement in enumerate(block):
+        assigned = assignment_of(statement)
+        target = dotted_path(assigned.targets[0]) if assigned is not None else None
+        part = _part(assigned.value) if assigned is not None and target is not None else None
+        if part is not None and target is not None:
+            yield _Bound(number, target, part)
+
+
+def _used(scope: _Scope, held: Sequence[_Bound]) -> Iterator[tuple[str, _Part, _Part]]:
+    for group in _groups([each.part for each in held]):
+        left = _left(group)
+        if left is None:
+            continue
+        of = {id(each.part): each for each in held}
+        own, moved = of[id(left)], [of[id(each)] for each in group if each.move]
+        near = [each for each in moved if not _is_array(left) or abs(own.number - each.number) <= _FAR]
+        name, beside = own.name, {each.name for each in moved}
+        if not near or not name.isidentifier() or _stays_by_name(name, any(map(is_bookkeeping, beside))):
+            continue
+        if is_used_with(scope, name, left.node, frozenset(beside)):
+            yield name, left, near[0].part
+
+
+def _is_array(part: _Part) -> bool:
+    return part.place.startswith("torch.")
+
+
+def _is_bound_often(scope: _Scope, part: _Part) -> bool:
+    """Whether the name of what holds a part is bound anew, but by loops, which bind it to things of one kind."""
+    name = part.place.partition(".")[0].partition("[")[0].partition("(")[0]
+    return sum(binds for _, binds, _ in bindings_in(scope).get(name, ())) > 1 and name not in bound_in_loops(scope)
 
 
 def _groups(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
@@ -118,16 +146,22 @@ def _groups(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
 
 
 def _left(group: Sequence[_Part]) -> _Part | None:
-    """The only one of a group that is not moved, where all others go to one device."""
-    left = [each for each in group if not each.move]
-    moves = {each.move for each in group if each.move}
-    if len(left) != 1 or len(moves) != 1 or _CPU in moves:
-        return None
-    words = [left[0].key, *(each.id for each in nodes_in(left[0].node, ast.Name))]
-    named = any(is_bookkeeping(each.key) for each in group if each.move)
-    if any(map(is_quantity, words)) or _stays_by_name(left[0].key, named) or _is_text(left[0].node):
-        return None
-    return left[0]
+    """The only one of a group that is not moved, where all others go to one device.
+
+    What stays by its name is none of them, nor is what is moved in another place.
+    """
+    moved = [each for each in group if each.move]
+    keys = {each.key for each in moved} - {""}
+    named = any(is_bookkeeping(each.key) for each in moved)
+    left = [each for each in group if not each.move and each.key not in keys and not _stays(each, named)]
+    moves = {each.move for each in moved}
+    is_one = len(left) == len(moves) == 1 and len(moved) >= _LEAST_MOVED
+    return left[0] if is_one and _CPU not in moves else None
+
+
+def _stays(part: _Part, others: bool) -> bool:
+    words = [part.key, *(each.id for each in nodes_in(part.node, ast.Name))]
+    return any(map(is_quantity, words)) or _stays_by_name(part.key, others) or _is_text(part.node)
 
 
 def _stays_by_name(name: str, others: bool) -> bool:
@@ -157,7 +191,7 @@ def _part(node: ast.expr) -> _Part | None:
         elif isinstance(func, ast.Attribute) and func.attr in _KEEPS:
             node = func.value
         else:
-            return None
+            return _given_by(whole, node, move)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         holder, key = dotted_path(node.value), node.slice.value
         return _Part(whole, f"{holder}[]", key if isinstance(key, str) else "", move) if holder else None
@@ -166,6 +200,14 @@ def _part(node: ast.expr) -> _Part | None:
         of_object = holder is not None and holder != "self" and not public_path(node).startswith("torch.")
         return _Part(whole, f"{holder}.", node.attr, move) if of_object and node.attr not in _SIZES else None
     return None
+
+
+def _given_by(whole: ast.expr, call: ast.Call, move: str) -> _Part | None:
+    """``cache.keys()``: what a method of an object gives that is told nothing."""
+    if not isinstance(call.func, ast.Attribute) or call.args or call.keywords:
+        return None
+    holder = dotted_path(call.func.value)
+    return None if holder in (None, "self") else _Part(whole, f"{holder}()", call.func.attr, move)
 
 
 _SIZES = torch_api.SHAPE_ATTRIBUTES | {"T", "data"}

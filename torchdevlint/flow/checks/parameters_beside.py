@@ -30,6 +30,8 @@ def _note_assigned(event: AttributeAssigned) -> None:
         return
     if function.name != "__init__" or frame.depth or not _is_made_here(frame.scope, value):
         return
+    if _moves(function, event.node.attr):
+        return
     made = value.creations[0].node
     told = _told_in(function)
     beside = next((each for each in told if made not in nodes_in(each, type(made))), None)
@@ -51,21 +53,27 @@ def _told_in(init: ast.FunctionDef) -> tuple[ast.Call, ...]:
     times = sum(binds for _, binds, _ in bindings_in(init).get(_NAME, ()))
     given = _NAME in argument_names(init) and not times
     taken = len(bound) == times == 1 and isinstance(bound[0], ast.Attribute) and bound[0].attr == "device"
-    if not (given or taken) or _moves_itself(init):
+    if not (given or taken):
         return ()
     return tuple(each for each in nodes_in(init, ast.Call) if _makes_part(each) and _is_told(init, each))
 
 
-def _moves_itself(init: ast.FunctionDef) -> bool:
-    """Whether the constructor moves the Module, or parts of it."""
+def _moves(init: ast.FunctionDef, name: str) -> bool:
+    """Whether the constructor moves the Module, or this part of it."""
     placing = (each for each in nodes_in(init, ast.Attribute) if each.attr in torch_api.PLACING_METHODS)
-    return any(_root(each.value) == "self" for each in placing)
+    moved = {_moved_part(each.value) for each in placing}
+    return not moved.isdisjoint(("self", f"self.{name}"))
 
 
-def _root(node: ast.expr) -> str:
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+def _moved_part(node: ast.expr) -> str:
+    """``self`` or ``self.part``, if a chain begins with it; nothing for what is of others."""
+    path = ""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call, ast.Name)):
+        if isinstance(node, ast.Name):
+            return path or node.id if node.id == "self" else ""
+        path = f"self.{node.attr}" if isinstance(node, ast.Attribute) else path
         node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return ""
 
 
 def _makes_part(call: ast.Call) -> bool:
