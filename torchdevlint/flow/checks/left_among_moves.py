@@ -16,6 +16,7 @@ from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
 from torchdevlint.flow.state.machine import Machine
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import Assignment, assignment_of, inside, nodes_in, own_nodes_in
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -33,7 +34,8 @@ def _note_end(event: FileEnded) -> None:
     ]
     for function in functions:
         for at, left, move in _bound_to_itself(function):
-            _record(machine, function, at, left, move)
+            if not _has_note(machine, at):
+                _record(machine, function, at, left, move)
         for block in _blocks(function):
             for at, left, move in (*_bound_in_parallel(block), *_in_one_arm(block)):
                 _record(machine, function, at, left, move)
@@ -72,7 +74,8 @@ def _bound_to_itself(function: _Function) -> Iterator[tuple[ast.stmt, ast.expr, 
 
     Such a statement does nothing, so that it is what is left of another one.
     """
-    moves, left = [], []
+    moves: list[ast.expr] = []
+    left: list[tuple[ast.Assign, ast.expr]] = []
     for each in own_nodes_in(function, ast.Assign):
         assigned = assignment_of(each)
         if assigned is None or len(assigned.targets) != 1:
@@ -83,7 +86,22 @@ def _bound_to_itself(function: _Function) -> Iterator[tuple[ast.stmt, ast.expr, 
         elif _same(target, value) or is_item_of_loop(function, target, value):
             left.append((each, value))
     for each, value in left if moves else ():
-        yield each, value, min(moves, key=lambda move, at=each: abs(move.lineno - at.lineno))  # type: ignore[misc]
+        alike = [move for move in moves if type(move.func.value) is type(each.targets[0])]  # type: ignore[attr-defined]
+        if alike:
+            yield each, value, min(alike, key=partial(_distance, each))
+
+
+def _distance(one: ast.stmt, other: ast.expr) -> int:
+    return abs(other.lineno - one.lineno)
+
+
+def _has_note(machine: Machine, at: ast.stmt) -> bool:
+    """Whether a call that was taken out stands in a comment behind a statement: ``x[k] = x[k]  # .bernoulli()``."""
+    line = machine.reading.source.lines[(at.end_lineno or at.lineno) - 1]
+    return _CALL.search(line.encode()[at.end_col_offset or 0 :].decode(errors="replace")) is not None
+
+
+_CALL = regex(r"#.*\w\(")
 
 
 def _in_parallel(assigned: Assignment) -> Iterator[tuple[ast.expr, ast.expr]]:
