@@ -23,6 +23,10 @@ from tests import forked, program_worker
 from tests.casefile import Case
 
 ROOT = Path(__file__).parent.parent
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
+not_as_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing keeps root from writing"
+)
 
 # The workers of pytest-xdist share the cores, and threads of torch that wait for each other in turn take most of them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -16,7 +16,7 @@ from hypothesis import settings as tried
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, needs_fork
 from tests.forked import python
 from torchdevlint import engine, jobs, rules
 from torchdevlint.config import Settings
@@ -29,7 +29,6 @@ from torchdevlint.rules import tdl309_pin_device_tensor
 from torchdevlint.syntax.parse import parse
 
 LOAD = b"import torch\n\nstate = torch.load(path)\n"
-FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="the worker inherits what the test patches by forking")
 
 
 @pytest.fixture
@@ -322,7 +321,7 @@ def test_files_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, in_folder: P
     assert (run.files, run.diagnostics) == (1, ())
 
 
-@FORK
+@needs_fork
 @pytest.mark.usefixtures("load_facts")
 def test_the_number_of_processes_changes_nothing(in_folder: Path) -> None:
     for number in range(70):
@@ -334,7 +333,7 @@ def test_the_number_of_processes_changes_nothing(in_folder: Path) -> None:
     assert engine.check_paths(names[::-1], Settings(), jobs=3) == one
 
 
-@FORK
+@needs_fork
 @pytest.mark.usefixtures("load_facts")
 def test_a_dead_worker_costs_its_file(monkeypatch: pytest.MonkeyPatch, in_folder: Path) -> None:
     gentle = inference.analyse
@@ -381,7 +380,7 @@ cli.main(["check", "--jobs", sys.argv[1], "."])
 """
 
 
-@FORK
+@needs_fork
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupt_ends_everything_at_once(jobs: str, in_folder: Path) -> None:
     for number in range(20):

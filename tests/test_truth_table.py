@@ -28,11 +28,10 @@ from benchmarks.truth.normalise import normalise
 from benchmarks.truth.records import FOLDER, Stamp, by_case, read, stamps, write
 from benchmarks.truth.table import render
 from tests import forked
-from tests.conftest import a_part
+from tests.conftest import a_part, needs_fork
 from torchdevlint.symptoms import recognise
 
 pytestmark = pytest.mark.xdist_group("truth")
-forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the truth table runs in forked processes")
 MISTAKES = {"NameError", "AttributeError", "TypeError", "SyntaxError", "ImportError", "UnboundLocalError"}
 PARTS = 6
 STAMP = Stamp("2.11.0+cu130", "13.0", "NVIDIA H200", 1, "2026-01-01", "3.11.0", "Linux x86_64")
@@ -123,7 +122,7 @@ def test_most_programs_end_well_on_the_plain_cpu(control: Run):
     assert sum(seen["outcome"] == "ok" for seen in control.observed.values()) > 0.8 * len(ALL)
 
 
-@forks
+@needs_fork
 @pytest.mark.parametrize("part", a_part(range(PARTS), of=PARTS))
 def test_the_simulated_backend_does_what_the_sources_state(part: int):
     """And what real GPUs did, as far as the repository has records of it."""
@@ -254,7 +253,7 @@ def test_unrecorded_is_neither_agreement_nor_disagreement(tmp_path: Path):
     assert "| **total** | 2 | 1 | 0 | 0 | 1 | 1 | 0 | 0 |" in render(judged, [STAMP], "2.13.0")
 
 
-@forks
+@needs_fork
 def test_a_case_that_dies_or_hangs_costs_only_itself():
     cases = [
         Case("x/before", "seen['r'] = 1\n"),
@@ -268,7 +267,7 @@ def test_a_case_that_dies_or_hangs_costs_only_itself():
     assert seen["x/hangs"]["detail"] == "no end"
 
 
-@forks
+@needs_fork
 def test_an_observation_has_no_addresses_and_is_json():
     program = "seen['t'] = torch.ones(2)\nseen['o'] = object()\nseen['n'] = np.ones(1)\nseen['d'] = torch.float16\n"
     seen = run_in_fork(CONTROL, [Case("x/y", program)]).observed["x/y"]
@@ -304,7 +303,7 @@ OTHER_REASONS = {"number-types": "dtype", "determinism": "determinism"}
 
 
 @pytest.mark.slow
-@forks
+@needs_fork
 def test_what_raises_on_accelerators_alone_is_in_the_table_of_error_texts(simulated: Run, control: Run) -> None:
     raised = {name: seen["message"] for name, seen in simulated.observed.items() if seen["outcome"] == "raises"}
     own = {name: text for name, text in raised.items() if control.observed.get(name, {}).get("message") != text}

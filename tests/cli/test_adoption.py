@@ -18,7 +18,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.cli.test_check import BUG, lint, project
-from tests.conftest import ROOT
+from tests.conftest import ROOT, not_as_root
 from tests.report.samples import MOVE
 from torchdevlint.cli.check_command import check
 from torchdevlint.cli.conflicts import EXCLUSIVE, refuse_what_excludes_each_other
@@ -78,7 +78,7 @@ class TestAddNoqa:
         after, _ = add_comments(run, Settings(), [])
         assert [one.message for one in after.problems] == ["no comments were added: No such file or directory"]
 
-    @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything can be written")
+    @not_as_root
     def test_a_file_that_cannot_be_written_is_told(self, project: Path) -> None:
         (project / "src" / "bug.py").chmod(0o444)
         done = lint(project, "--add-noqa")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.test_check import lint
+from tests.conftest import not_as_root
 
 OLD = "import torch\n\nx = torch.cuda.amp.autocast()\n"
 NEW = 'import torch\n\nx = torch.amp.autocast("cuda")\n'
@@ -91,7 +91,7 @@ def test_the_configuration_says_so(project: Path) -> None:
     assert refused.startswith(f"error: {project / 'torchdevlint.toml'}: unknown code `TDL0O1` in `unfixable`; ")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing keeps root from writing")
+@not_as_root
 def test_a_file_that_may_not_be_written(project: Path) -> None:
     (project / "a.py").chmod(0o444)
     done = fix(project, "--fix")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests import conftest
+from tests.conftest import needs_fork
 from tests.forked import python
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="programs need torch")
@@ -171,7 +171,7 @@ def test_kinds_that_are_refused(tmp_path: Path, flags: tuple[str, ...], told: st
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@needs_fork
 def test_ranks_of_torchrun(tmp_path: Path) -> None:
     code = """
 import os

@@ -24,7 +24,7 @@ from dask.bag import from_sequence  # noqa: E402
 from distributed import Client, LocalCluster, WorkerPlugin  # noqa: E402
 
 from tests import forked  # noqa: E402
-from tests.conftest import ROOT  # noqa: E402
+from tests.conftest import ROOT, not_as_root  # noqa: E402
 from torchdevlint import engine  # noqa: E402
 from torchdevlint.config import ConfigError, Settings  # noqa: E402
 from torchdevlint.discover import discover  # noqa: E402
@@ -369,7 +369,7 @@ def test_a_table_without_findings_has_all_columns(client: Client, tmp_path: Path
     assert (summary.findings, summary.files, summary.lines) == (0, 1, 1)
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything may be written")
+@not_as_root
 def test_a_folder_that_cannot_be_written_to_is_said(client: Client, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir(mode=0o500)
     with pytest.raises(OSError, match="Permission denied"):

@@ -17,6 +17,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.conftest import needs_fork  # noqa: E402
 from torchdevlint.runtime.record import hardware, sites, variables  # noqa: E402
 from torchdevlint.runtime.record.operands import Origin, stories  # noqa: E402
 from torchdevlint.runtime.record.recorder import (  # noqa: E402
@@ -285,7 +286,7 @@ def test_a_record_is_a_file_of_its_process(tmp_path: Path) -> None:
     assert record["ending"] == "KeyError: 'end'"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@needs_fork
 def test_a_fork_starts_a_record_of_its_own(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     recorder.moved(5, "cpu", "cuda:0", True)

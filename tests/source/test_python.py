@@ -14,6 +14,7 @@ from threading import Event, Thread
 
 import pytest
 
+from tests.conftest import needs_fork
 from torchdevlint.source.python import expression_of, literal_of, module_of
 
 TEXT = "x = (a + b) * [c, d, {e: f}]\n" * 200
@@ -70,7 +71,7 @@ def test_nothing_is_warned_of() -> None:
     assert literal_of(ESCAPE) == "\\d"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
+@needs_fork
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_fork_can_parse_although_another_thread_was_parsing() -> None:
     done = Event()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, needs_fork
 
 pytest.importorskip("torch", reason="what is executed here computes with torch")
 
@@ -43,7 +42,7 @@ for _ in range(10):
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@needs_fork
 def test_threads_that_begin_to_compute_at_once_share_a_pool() -> None:
     command = [sys.executable, "-c", TWO_THREADS_IN_EACH_FORK]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)

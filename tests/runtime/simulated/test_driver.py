@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from tests.conftest import needs_fork
 from tests.runtime.simulated.support import NO_GPU, driven, machine, needs_accelerator, since
 from torchdevlint.runtime.simulated.driver.driver import Driver
 from torchdevlint.runtime.simulated.operators import texts
@@ -256,7 +257,7 @@ BAD_FORK = (
 )
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@needs_fork
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
@@ -283,7 +284,7 @@ def test_fork(before: Callable[[], object], expected: str) -> None:
         assert use() == "0"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@needs_fork
 def test_what_nvml_answers_leaves_forks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
     with machine():
@@ -291,7 +292,7 @@ def test_what_nvml_answers_leaves_forks_alone(monkeypatch: pytest.MonkeyPatch) -
         assert in_child(use) == "0"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@needs_fork
 def test_questions_in_a_bad_fork() -> None:
     with machine():
         torch.cuda.init()
@@ -300,7 +301,7 @@ def test_questions_in_a_bad_fork() -> None:
         assert in_child(lambda: str(torch.manual_seed(2).initial_seed())) == "2"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@needs_fork
 def test_a_fork_that_is_excused_goes_on_with_what_it_inherited_and_its_own_forks_do_not() -> None:
     def excused() -> str:
         driver.excuse_fork()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import torch
 
+from tests.conftest import needs_fork
 from tests.runtime.simulated.support import HAS_ACCELERATOR, machine
 from torchdevlint.runtime.simulated.errors import NotSimulated
 
@@ -34,7 +33,7 @@ def test_xpu() -> None:
     assert not torch.xpu.is_available()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@needs_fork
 def test_xpu_in_a_forked_child() -> None:
     with machine(2, "xpu") as driver:
         torch.xpu.init()

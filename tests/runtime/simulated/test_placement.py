@@ -16,6 +16,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.data import DataLoader, random_split
 
+from tests.conftest import needs_fork
 from torchdevlint.runtime.record.recorder import Recorder, story_of
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.errors import NotSimulated
@@ -479,7 +480,7 @@ def test_fake_tensors_work_beside_the_simulation() -> None:
         assert (torch.zeros(2) + 1).shape == (2,)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are not possible here")
+@needs_fork
 def test_a_forked_child_cannot_use_what_it_inherited() -> None:
     tensor = on("cuda")
     for attempt in (lambda: tensor + 1, tensor.cpu, lambda: tensor.sum().item()):
