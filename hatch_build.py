@@ -15,7 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -56,21 +56,35 @@ def compiled_modules(root: Path, packages: Sequence[str]) -> list[str]:
     """The paths, relative to `root`, of what is compiled of the packages and single modules of a project."""
     named = (root / package for package in packages)
     files = (file for path in named for file in ([path] if path.suffix else sorted(path.rglob("*.py"))))
+    trees = {file.relative_to(root): ast.parse(file.read_bytes()) for file in files}
+    iterators = {f"{_dotted(file)}.{name}" for file, tree in trees.items() for name in functions_that_iterate(tree)}
     return [
-        file.relative_to(root).as_posix()
-        for file in files
-        if (tree := ast.parse(file.read_bytes())).body and not any(stays_interpreted(tree))
+        file.as_posix() for file, tree in trees.items() if tree.body and not any(stays_interpreted(tree, iterators))
     ]
 
 
-def stays_interpreted(tree: ast.Module) -> Iterator[str]:
+def _dotted(file: Path) -> str:
+    return ".".join(file.with_suffix("").parts)
+
+
+def functions_that_iterate(tree: ast.Module) -> Iterator[str]:
+    """The functions on the top level that are annotated to give an iterator, as all generators are here."""
+    for node in tree.body:
+        given = node.returns if isinstance(node, ast.FunctionDef) else None
+        if isinstance(given, ast.Subscript) and _is_named(given.value, "Iterator"):
+            yield node.name  # type: ignore[attr-defined]
+
+
+def stays_interpreted(tree: ast.Module, iterators: Container[str] = ()) -> Iterator[str]:
     """What mypyc would change the meaning of, or cannot compile: reasons to leave a module as it is.
 
     The options of a class (``frozen=True``) are dropped, without a word; a class that inherits them is well. A record's
     field that is made by a call is taken for what it is annotated as. The result of a cached property is not kept.
-    Only containers can be asked what is ``in`` them, and not a display with stars. A class that is derived from most
-    types of Python itself cannot be compiled.
+    Only containers can be asked what is ``in`` them, and not a display with stars; `iterators` are the dotted names of
+    functions of other modules that give none. A class that is derived from most types of Python itself cannot be
+    compiled.
     """
+    none = {*_ITERATORS, *functions_that_iterate(tree), *_imported(tree, iterators)}
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and _is_record_with_options(node):
             yield f"line {node.lineno}: {node.name} is a record with options, or with fields that are made by calls"
@@ -78,11 +92,22 @@ def stays_interpreted(tree: ast.Module) -> Iterator[str]:
             yield f"line {node.lineno}: {node.name} is derived from a type of Python itself"
         elif isinstance(node, ast.FunctionDef) and _is_cached_property(node):
             yield f"line {node.lineno}: {node.name} is a cached property"
-        elif isinstance(node, ast.Compare) and any(map(_is_no_container, node.ops, node.comparators)):
+        elif isinstance(node, ast.Compare) and any(
+            _is_no_container(operator, asked, none)
+            for operator, asked in zip(node.ops, node.comparators, strict=True)
+        ):
             yield f"line {node.lineno}: asks what is in an iterator or a display with stars"
 
 
 _BUILT_IN = ("str", "int", "float", "tuple", "list", "set", "frozenset", "bytes")
+_ITERATORS = ("map", "filter", "zip", "chain")
+
+
+def _imported(tree: ast.Module, dotted: Container[str]) -> Iterator[str]:
+    """The names by which a module knows what it imports by one of these dotted names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from (each.asname or each.name for each in node.names if f"{node.module}.{each.name}" in dotted)
 
 
 def _is_record_with_options(node: ast.ClassDef) -> bool:
@@ -94,13 +119,12 @@ def _is_cached_property(node: ast.FunctionDef) -> bool:
     return any(_is_named(each, "cached_property") for each in node.decorator_list)
 
 
-def _is_no_container(operator: ast.cmpop, node: ast.expr) -> bool:
+def _is_no_container(operator: ast.cmpop, node: ast.expr, iterators: Container[str]) -> bool:
     if not isinstance(operator, (ast.In, ast.NotIn)):
         return False
     if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
         return any(isinstance(each, ast.Starred) for each in node.elts)
-    iterators = ("map", "filter", "zip", "chain", "inside")
-    return isinstance(node, ast.Call) and any(_is_named(node.func, name) for name in iterators)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in iterators
 
 
 def _is_named(node: ast.expr, name: str) -> bool:

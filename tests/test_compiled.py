@@ -45,11 +45,19 @@ def test_what_takes_the_time_is_compiled() -> None:
         "class A:\n    @cached_property\n    def x(self): ...",
         "a in map(str, b)",
         "a not in (b, *c)",
+        "def b(c) -> Iterator[int]:\n    yield c\n\na in b(c)",
         "class A(str):\n    pass",
     ],
 )
 def test_what_mypyc_would_change_is_not_compiled(code: str) -> None:
     assert [*hatch_build.stays_interpreted(ast.parse(code))]
+
+
+def test_an_imported_function_that_gives_an_iterator_holds_nothing() -> None:
+    code = "from torchdevlint.{} import b as d\na in d(c)"
+    iterators = {"torchdevlint.one.b"}
+    assert [*hatch_build.stays_interpreted(ast.parse(code.format("one")), iterators)]
+    assert not [*hatch_build.stays_interpreted(ast.parse(code.format("other")), iterators)]
 
 
 def test_what_it_compiles_as_it_stands_is() -> None:
