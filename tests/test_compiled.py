@@ -66,6 +66,17 @@ def test_what_it_compiles_as_it_stands_is() -> None:
     assert not [*hatch_build.stays_interpreted(ast.parse(text))]
 
 
+def test_set_operations_take_a_mapping_by_a_method() -> None:
+    """``a - b.keys()`` is a set, whatever `a` is, and compiled code expects another frozenset of one."""
+    trees = ((path, ast.parse((ROOT / path).read_bytes())) for path in hatch_build.compiled_modules(ROOT, packages()))
+    operations = ((path, each) for path, tree in trees for each in ast.walk(tree) if isinstance(each, ast.BinOp))
+    assert [f"{path}:{each.lineno}" for path, each in operations if _of_keys(each.right)] == []
+
+
+def _of_keys(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "keys"
+
+
 def run(linter: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The worker in a process of its own, which imports the linter below a folder."""
     environment = {**os.environ, "PYTHONPATH": str(linter), "PYTHONHASHSEED": "0", "NO_COLOR": "1"}

@@ -115,7 +115,7 @@ def not_told_there(led: Iterable[Led], told_in: Callable[[str], list[Fact]]) -> 
     for fact in led:
         causes = _to_be_edited(fact)
         places = {each.file for each in causes} | {fact.met_at.file if fact.met_at is not None else ""}
-        for path in places - by_file.keys():
+        for path in places.difference(by_file):
             found = (each for each in told_in(path) if isinstance(each, (MixedDevices, BatchNotMoved)))
             told = {span for each in found for span in _to_be_edited(each)}
             by_file[path] = {(each.row, each.column) for each in told if not each.file}

@@ -35,7 +35,7 @@ _MOVERS = frozenset({"to", "cuda", "to_device", "move_to", "move_to_device"})
 def _note_end(event: FileEnded) -> None:
     for owner in event.machine.classes.values():
         if len(owner.mro) == 1:
-            for name in sorted(_MOVERS & owner.methods.keys()):
+            for name in sorted(_MOVERS.intersection(owner.methods)):
                 mover = owner.methods[name]
                 if isinstance(mover, ast.FunctionDef):
                     _look(event.machine, owner, mover)

@@ -45,7 +45,7 @@ def _note_end(event: FunctionEnded) -> None:
             continue
         for stayed in _stayed(frame, value):
             twin = placed[name] if name in placed else _of_one_way(stayed, placed)
-            own = name in placed or not (owner.is_module or _MOVERS & owner.methods.keys())
+            own = name in placed or not (owner.is_module or _MOVERS.intersection(owner.methods))
             if twin is not None and own and not leaves(owner, name):
                 _record(frame, event, stayed, name, twin)
 

@@ -101,4 +101,4 @@ def _left_where(function: FunctionNode) -> tuple[frozenset[str], dict[str, list[
     for each in nodes_in(function, ast.Name):
         if each not in alone and each.id in argument_names(function) - bound:
             elsewhere.setdefault(each.id, []).append(each)
-    return argument_names(function) - bound - elsewhere.keys(), elsewhere
+    return (argument_names(function) - bound).difference(elsewhere), elsewhere

@@ -88,7 +88,7 @@ def _last_bound(arm: Sequence[ast.stmt]) -> dict[str, list[tuple[ast.Call, bool]
     for statement in arm:
         if isinstance(statement, ast.If) and statement.orelse and not _is_of_places([statement.test]):
             inner = [_last_bound(each) for each in (statement.body, statement.orelse)]
-            found.update({path: [*inner[0][path], *inner[1][path]] for path in inner[0].keys() & inner[1].keys()})
+            found.update({path: [*inner[0][path], *inner[1][path]] for path in inner[0] if path in inner[1]})
             continue
         assigned = assignment_of(statement)
         path = dotted_path(assigned.targets[0]) if assigned is not None and len(assigned.targets) == 1 else None

@@ -100,7 +100,7 @@ def _left_beside(frame: Frame, scope: Scope, name: str, parts: frozenset[str], s
     moves = _left_moves(scope)
     if not only_given or name not in moves:
         return None
-    for other in sorted(parts & moves.keys()):
+    for other in sorted(parts.intersection(moves)):
         if moves[other][0] == moves[name][0] and _is_told_tensor(frame, scope, other, state):
             return moves[other][1]
     return None

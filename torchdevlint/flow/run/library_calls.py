@@ -230,7 +230,7 @@ _TAKES_CLASSES = frozenset({"cross_entropy", "nll_loss"})
 def _is_reduced_loss(name: str, plain: str, arguments: Arguments) -> bool:
     """Whether it is a loss that gives one number, as ``F.mse_loss(x, y)`` does without ``reduction="none"``."""
     is_loss = plain.endswith(("_loss", "cross_entropy", "cross_entropy_with_logits")) or plain == "kl_div"
-    said = {"reduction", "reduce", "size_average"} & arguments.keywords.keys()
+    said = {"reduction", "reduce", "size_average"}.intersection(arguments.keywords)
     return is_loss and name.startswith("torch.nn.functional.") and not said and len(arguments.positional) < _MOST_PLAIN
 
 

@@ -83,7 +83,7 @@ def _is_parameter_free(tail: str, arguments: Arguments) -> bool:
     if tail in torch_api.PARAMETER_FREE_MODULES:
         return True
     if tail in torch_api.AFFINE_ON_REQUEST:
-        asked = {"affine", "track_running_stats"} & arguments.keywords.keys()
+        asked = {"affine", "track_running_stats"}.intersection(arguments.keywords)
         return not (asked or arguments.starred or arguments.double_starred or len(arguments.positional) > 3)
     if tail.startswith("BatchNorm"):
         return arguments.value(3, "affine") == Const(False) == arguments.value(4, "track_running_stats")

@@ -239,7 +239,7 @@ def _surely_run(tree: ast.Module) -> Iterator[ast.AST]:
     while level:
         yield from level
         called = {each.func.id for each in level if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
-        entered = [functions.pop(name) for name in sorted(called & functions.keys())]
+        entered = [functions.pop(name) for name in sorted(called.intersection(functions))]
         level = [each for function in entered for each in _on_every_path(function.body)]
 
 

@@ -81,6 +81,6 @@ def _reached(tree: ast.Module, workers: frozenset[str]) -> set[str]:
     reached, level = set(workers), set(workers)
     while level:
         read = {each.id for name in level for each in inside(functions[name]) if isinstance(each, ast.Name)}
-        level = (read & functions.keys()) - reached
+        level = read.intersection(functions) - reached
         reached |= level
     return reached
