@@ -1,5 +1,5 @@
 """What ends a program on every machine: names that nothing binds, arguments that a function does not take, methods for
-sizes, attributes that no object has.
+sizes, attributes that no object has, options that the command line has not.
 
 What comes there was never run as it stands, so nobody meets what it says of devices.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 from torchdevlint.flow.checks.saved_names import bound_before
 from torchdevlint.flow.programs.missing_attributes import asks_what_is_missing
+from torchdevlint.flow.programs.missing_options import MissingOptions
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
@@ -46,7 +47,16 @@ _NAMED: tuple[Any, ...] = (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.Mat
 
 def ends_in_error(project: Project) -> Ways:
     """The ways through a project that end in an error on every machine."""
-    return Ways(project, _raises, after=True, reads=_is_unbound)
+    options = MissingOptions(
+        Ways(project, _raises).callee,
+        lambda scope, happens, reads: Ways(project, happens, reads=reads).are_so_in(scope, scope.body),
+    )
+    return Ways(
+        project,
+        lambda scope, call: _raises(scope, call) or options.are_read_by(scope, call),
+        after=True,
+        reads=lambda scope, name: _is_unbound(scope, name) or options.are_read_in(scope, name),
+    )
 
 
 def _raises(scope: Scope, call: ast.Call) -> bool:

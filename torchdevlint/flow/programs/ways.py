@@ -137,7 +137,7 @@ class Ways:
         """Whether it happens on the ways through the functions that a statement calls, and that lead on."""
         if place is not None and is_below(place, statement):
             return False
-        bodies = [each for call in nodes_in(statement, ast.Call) for each in (self._callee(scope, call),) if each]
+        bodies = [each for call in nodes_in(statement, ast.Call) for each in (self.callee(scope, call),) if each]
         leading = [each for each in bodies if _is_on_the_way(each, names, place)]
         if any(each.function in self._on_the_way for each in leading):
             return False
@@ -195,7 +195,7 @@ class Ways:
         for call in _surely_called(node):
             if self._happens(scope, call):
                 return True
-            callee = self._callee(scope, call)
+            callee = self.callee(scope, call)
             if callee is not None and callee.function and self._body(callee, callee.function, callee.body):
                 return True
         choices = (each for each in inside(node) if isinstance(each, ast.IfExp))
@@ -210,7 +210,7 @@ class Ways:
             self._known[node] = self._block(scope, body)
         return self._known[node]
 
-    def _callee(self, scope: Scope, call: ast.Call) -> Scope | None:
+    def callee(self, scope: Scope, call: ast.Call) -> Scope | None:
         """The function that a call runs, by its name or by the class of the object, where that is of the project.
 
         ``mp.spawn(worker, ..)`` runs the one that it is given.
