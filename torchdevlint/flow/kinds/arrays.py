@@ -106,9 +106,7 @@ def _is_given_to_numpy(frame: Frame, function: FunctionNode, name: str) -> bool:
     if uses is None or uses.class_is_asked_for or any(bound for _, bound, _ in places):
         return False
     for call in nodes_in(function, ast.Call):
-        given = [
-            part for each in call.args for part in parts_of_sequence(each)
-        ]
+        given = [part for each in call.args for part in parts_of_sequence(each)]
         if any(isinstance(each, ast.Name) and each.id == name for each in given):
             callee = frame.evaluate(call.func, State({})) if dotted_path(call.func) is not None else None
             if isinstance(callee, Ref) and callee.name.startswith("numpy."):

@@ -11,6 +11,7 @@ from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.annotated import is_annotated_tensor_class, is_of_another_framework
 from torchdevlint.flow.kinds.autograd_functions import is_autograd, is_gradient
 from torchdevlint.flow.kinds.by_default import left_to_default
+from torchdevlint.flow.kinds.given_models import moved_model
 from torchdevlint.flow.kinds.sizes import is_number_by_use
 from torchdevlint.flow.kinds.targets import target_beside
 from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
@@ -202,10 +203,7 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
     if is_annotated_tensor_class(frame, annotation):
         return _tensor(frame, parameter, entry)
     if isinstance(named, Cls) and inside is None:
-        tensor = _tensor(frame, parameter, entry)
-        if named.info.record is not None:
-            return by_annotation(named.info.record, tensor.device, tensor.steps[0])
-        return kept_by_annotation(named.info, tensor.device, tensor.steps[0])
+        return _of_class(frame, parameter, entry, named.info)
     if not isinstance(named, Ref):
         return None
     if inside is not None:
@@ -214,6 +212,16 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return Library(named.name if named.name.endswith("Loss") else "", module=True)
     in_place = is_one_of(named.name, frame.machine.settings.in_place_movers) or libraries.moves_in_place(named.name)
     return Library(named.name) if in_place else None
+
+
+def _of_class(frame: Frame, parameter: ast.arg, entry: Entry, info: ClassInfo) -> Value | None:
+    """What an annotation says that names a class of the project."""
+    if info.is_module:
+        return moved_model(frame, parameter, info)
+    tensor = _tensor(frame, parameter, entry)
+    if info.record is not None:
+        return by_annotation(info.record, tensor.device, tensor.steps[0])
+    return kept_by_annotation(info, tensor.device, tensor.steps[0])
 
 
 def _held_tensors(frame: Frame, annotation: ast.expr | None, tensor: Callable[[], Tensor]) -> Value | None:

@@ -98,21 +98,23 @@ def _placed_by_arguments(receiver: Obj, name: str) -> Value | None:
 def _evaluate(frame: Frame, methods: Sequence[ast.AST], info: ClassInfo, concrete: ClassInfo) -> None:
     """Run methods that write to `self`, if they have not been run, to learn what they leave there.
 
-    While ``__init__`` is run nothing else has written yet, and what the others read is not there.
+    What a base in another file writes, it writes to the class below it that is asked, and to no other one. While
+    ``__init__`` is run nothing else has written yet, and what the others read is not there.
     """
     machine, active = frame.machine, frame.machine.active
-    if info.evaluated.issuperset(methods) or len(active) >= _MAX_ACTIVE:
+    left = [each for each in methods if each not in info.evaluated and each not in concrete.evaluated]
+    if not left or len(active) >= _MAX_ACTIVE:
         return
     if any(each.methods.get("__init__") in active for each in concrete.mro):
         return
-    for method in methods:
-        if method in info.evaluated or method in active:
+    for method in left:
+        if method in concrete.evaluated or method in active:
             continue
-        info.evaluated.add(method)
         receiver = self_of(concrete)
         function = bind(info, method, receiver)  # type: ignore[arg-type]
         kind = _entry_kind(function.qualname, info)
         unseen = is_elsewhere(function)
+        (concrete if unseen else info).evaluated.add(method)
         machine.muted += 1
         machine.unseen += unseen
         try:
