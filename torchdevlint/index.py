@@ -20,6 +20,9 @@ CHECKS = {
     "backward_sums": {
         "EVENTS": "Augmented",
     },
+    "calls_with_cuda": {
+        "EVENTS": "ForeignCalled FunctionCalled Operated UnknownCalled",
+    },
     "checkpoints": {
         "EVENTS": "ForeignCalled FunctionReturned ModuleMethodCalled",
         "FUNCTIONS": (
@@ -51,6 +54,12 @@ CHECKS = {
     },
     "containers": {
         "EVENTS": "AttributeRefused Initialised ItemAssigned",
+    },
+    "cuda_beside_option": {
+        "EVENTS": "Met",
+    },
+    "cuda_unless_told": {
+        "EVENTS": "FunctionCalled",
     },
     "device_markers": {
         "EVENTS": "DeviceRead",
@@ -140,6 +149,9 @@ CHECKS = {
     "handed_models": {
         "EVENTS": "ModuleCalled",
     },
+    "handed_on_together": {
+        "EVENTS": "Constructed ForeignCalled Returned UnknownCalled",
+    },
     "hardcoded": {
         "EVENTS": "FileStarted",
     },
@@ -167,17 +179,11 @@ CHECKS = {
     "left_among_moves": {
         "EVENTS": "FileEnded",
     },
-    "left_apart": {
-        "EVENTS": "FileEnded",
-    },
     "left_in_one_case": {
         "EVENTS": "FileEnded",
     },
     "left_of_several": {
         "EVENTS": "FileEnded",
-    },
-    "left_on": {
-        "EVENTS": "FunctionCalled",
     },
     "lone_literals": {
         "EVENTS": "Placed",
@@ -206,8 +212,8 @@ CHECKS = {
     "moves": {
         "EVENTS": "Discarded Looped",
     },
-    "one_of_several": {
-        "EVENTS": "Constructed ForeignCalled Returned UnknownCalled",
+    "one_placed_of_two": {
+        "EVENTS": "FunctionEnded",
     },
     "own_gpus": {
         "FUNCTIONS": (
@@ -256,14 +262,8 @@ CHECKS = {
     "stayed_beside": {
         "EVENTS": "LayerCalled",
     },
-    "told_cuda": {
-        "EVENTS": "ForeignCalled FunctionCalled Operated UnknownCalled",
-    },
-    "told_from_outside": {
-        "EVENTS": "Met",
-    },
-    "twins": {
-        "EVENTS": "FunctionEnded",
+    "tested_but_left": {
+        "EVENTS": "FileEnded",
     },
     "typed_alike": {
         "EVENTS": "Constructed ForeignCalled FunctionCalled Returned UnknownCalled",

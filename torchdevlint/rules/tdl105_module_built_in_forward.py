@@ -68,7 +68,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.knowledge.libraries import holds_tensors
 from torchdevlint.flow.scope.default_changes import may_set_default
 from torchdevlint.flow.scope.names import dotted_path, mentions_device, names_one_of
-from torchdevlint.flow.scope.straight import straight
+from torchdevlint.flow.scope.unconditional import straight
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.checks.led_elsewhere import led_by
+from torchdevlint.flow.checks.met_elsewhere import led_by
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.flow.kinds.encoded import FROM_TOKENIZER

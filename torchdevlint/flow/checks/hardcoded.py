@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.handled_errors import WITHOUT_CUDA, may_catch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, public_path
 from torchdevlint.flow.scope.spelling import spelled
-from torchdevlint.flow.scope.straight import straight
+from torchdevlint.flow.scope.unconditional import straight
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State

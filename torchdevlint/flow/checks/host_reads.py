@@ -7,7 +7,7 @@ import re
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.checks.led_elsewhere import led_by, puts_several_together
+from torchdevlint.flow.checks.met_elsewhere import led_by, puts_several_together
 from torchdevlint.flow.checks.users_reads import is_detached_for_users, is_for_users
 from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand

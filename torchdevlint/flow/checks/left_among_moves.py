@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from torchdevlint.flow.checks.left_apart import is_item_of_loop
+from torchdevlint.flow.checks.tested_but_left import is_item_of_loop
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.scope.imported_names import imports_torch

@@ -19,7 +19,7 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text, 
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path
-from torchdevlint.flow.scope.together import is_used_with
+from torchdevlint.flow.scope.used_with_moved import is_used_with
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.source.nodes import assignment_of, nodes_in, own_nodes_in

@@ -8,9 +8,9 @@ from functools import partial
 from msgspec.structs import replace
 
 from torchdevlint.flow.checks import batches, placement
-from torchdevlint.flow.checks.led_elsewhere import has_meet_elsewhere, is_placed_elsewhere, led_by
+from torchdevlint.flow.checks.met_elsewhere import has_meet_elsewhere, is_placed_elsewhere, led_by
 from torchdevlint.flow.checks.registering import attribute_of, kept_by
-from torchdevlint.flow.checks.told_there import stands
+from torchdevlint.flow.checks.reported_elsewhere import stands
 from torchdevlint.flow.events import Collected, Mixed
 from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices

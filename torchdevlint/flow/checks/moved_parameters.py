@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import AttributeAssigned
 from torchdevlint.flow.facts.modules import MovedParameter
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.scope.straight import straight
+from torchdevlint.flow.scope.unconditional import straight
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.joins import alternatives

@@ -11,8 +11,8 @@ from torchdevlint.flow.kinds.options import default_of
 from torchdevlint.flow.kinds.ranks import asked_at
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.meeting import meets_on_this_machine
 from torchdevlint.flow.scope.names import dotted_path, public_path
+from torchdevlint.flow.scope.rendezvous import meets_on_this_machine
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import alternatives

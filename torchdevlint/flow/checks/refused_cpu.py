@@ -12,7 +12,7 @@ from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.run.branches import asked_tensor
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
 from torchdevlint.flow.scope.naming_cuda import chooses_gpu
-from torchdevlint.flow.scope.straight import straight
+from torchdevlint.flow.scope.unconditional import straight
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from torchdevlint.flow.checks.one_of_several import HOLDERS, is_told_device_too, keeps_as_given, parts_of
+from torchdevlint.flow.checks.handed_on_together import HOLDERS, is_told_device_too, keeps_as_given, parts_of
 from torchdevlint.flow.checks.sized_alike import is_for_the_cpu, may_be_anywhere
 from torchdevlint.flow.events import Constructed, ForeignCalled, FunctionCalled, Mixed, Returned, UnknownCalled
 from torchdevlint.flow.facts.tensors import TYPED_ALIKE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.checks.reached import reached_from
+from torchdevlint.flow.checks.methods_run import reached_from
 from torchdevlint.flow.run.branch_tests import flag_of_objects
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, names_one_of, stem_of

@@ -35,14 +35,14 @@ from torchdevlint.flow.programs.unplaced_loads import saving_with_devices
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import is_of_own_weight
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
-from torchdevlint.flow.scope.meeting import (
+from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators, without_comments
+from torchdevlint.flow.scope.rendezvous import (
     LAUNCHING,
     counts_machines,
     is_launched_alone,
     meets_on_this_machine,
     starts_a_group,
 )
-from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators, without_comments
 from torchdevlint.model import Span
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.missing import cannot_be_imported

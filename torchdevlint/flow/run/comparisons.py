@@ -10,7 +10,7 @@ from typing import Any
 from torchdevlint.flow.events import Compared
 from torchdevlint.flow.kinds.releases import outcome_by_release
 from torchdevlint.flow.run import operations
-from torchdevlint.flow.run.told import told_by_other
+from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu

@@ -20,7 +20,7 @@ from torchdevlint.flow.run.comparisons import compare
 from torchdevlint.flow.run.comprehensions import comprehension, dict_comprehension
 from torchdevlint.flow.run.imports import from_stars, resolve
 from torchdevlint.flow.run.modules import item_of
-from torchdevlint.flow.run.told import told_by_other
+from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.state.devices import HOST

@@ -9,11 +9,11 @@ import ast
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.checks.calls_with_cuda import sized_by
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given
 from torchdevlint.flow.checks.placement import is_guarded, is_what_it_is_for, is_with_inputs, record
 from torchdevlint.flow.checks.same_device import is_of_literal
-from torchdevlint.flow.checks.told_cuda import sized_by
 from torchdevlint.flow.events import FunctionCalled
 from torchdevlint.flow.scope.names import defaults, mentions_cuda, positional_names
 from torchdevlint.flow.scope.naming_cuda import names_cuda
