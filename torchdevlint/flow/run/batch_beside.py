@@ -55,7 +55,7 @@ def compare_with_batch(
     moved = [other for each in stayed if (other := _moved_beside(frame, state, each[0])) is not None]
     moved = moved or [value for _, value in operands if isinstance(value, Tensor) and is_put_somewhere(value)]
     if moved and not stayed and operands[0][1] == moved[0]:
-        stayed = [each for each in operands[1:] if loaders.is_input(frame, *each) and _is_taken_along(each[0])]
+        stayed = [each for each in operands[1:] if loaders.is_input(frame, *each) and is_taken_along(each[0])]
     if stayed and moved:
         there = Tensor(moved[0].device, AT_LEAST_1, (), moved[0].steps[-1:])
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(model, there), *stayed], True)
@@ -134,7 +134,7 @@ def _is_tensor(frame: Frame, node: ast.expr) -> bool:
     return uses.is_tensor or uses.has_dimensions or _NUMBERS.fullmatch(node.id) is not None
 
 
-def _is_taken_along(node: ast.expr) -> bool:
+def is_taken_along(node: ast.expr) -> bool:
     """Whether what a model takes beside its input is calculated with: masks and targets are, lengths and texts not."""
     return _BESIDE.fullmatch(last_name(node.value if isinstance(node, ast.Subscript) else node)) is not None
 

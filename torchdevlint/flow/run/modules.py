@@ -12,9 +12,8 @@ from torchdevlint.flow.kinds import loaders, own_moves
 from torchdevlint.flow.kinds.layer_results import ends_in_layers
 from torchdevlint.flow.kinds.sizes import what_is_filled
 from torchdevlint.flow.knowledge import libraries, torch_api
-from torchdevlint.flow.run import metrics
+from torchdevlint.flow.run import batch_beside, metrics
 from torchdevlint.flow.run.arguments import as_device
-from torchdevlint.flow.run.batch_beside import compare_with_batch, compare_with_target, taken_by_name
 from torchdevlint.flow.run.gathered import gathered
 from torchdevlint.flow.run.imports import resolve
 from torchdevlint.flow.run.operations import Operands, combine
@@ -97,7 +96,7 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     if _is_not_meant(module, arguments):
         return UNKNOWN
     if not module.name and is_named_like_a_loss(node.func):
-        compare_with_target(frame, state, node, arguments)
+        batch_beside.compare_with_target(frame, state, node, arguments)
     return gathered(node, module, _call_module(frame, state, node, module, arguments))
 
 
@@ -233,7 +232,7 @@ def _call_unknown_class(
     """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
     stayed = [each for each in operands if loaders.is_input(frame, *each) and not may_move(frame, node, each[0])]
     if not _takes_tensors_only(module):
-        named = taken_by_name(node)
+        named = [*batch_beside.taken_by_name(node), *filter(batch_beside.is_taken_along, node.args)]
         stayed = [each for each in stayed if each[0] in named or not loaders.may_be_no_tensor(frame, operands, *each)]
     if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
         stayed += made
@@ -246,7 +245,7 @@ def _call_unknown_class(
     if stayed and not module.prefix:
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *stayed], True)
     if not module.name and device == TOP:
-        compare_with_batch(frame, state, node, operands)
+        batch_beside.compare_with_batch(frame, state, node, operands)
         return follows_input(operands)
     if is_told_by_word(operands):
         return UNKNOWN
