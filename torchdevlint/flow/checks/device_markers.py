@@ -2,7 +2,7 @@
 
 A buffer or Parameter says that. A plain attribute stays on the CPU, and sends everything there. So does one without
 dimensions, of which no other use says that it stayed: it may be combined with tensors of any device. One that is made
-empty is there for nothing else, whoever reads it.
+empty is there for nothing else, whoever reads it. A table is as well where a method makes the rest of its result there.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.checks.kept_together import leaves
 from torchdevlint.flow.events import DeviceRead, Mixed
 from torchdevlint.flow.facts.tensors import MARKER
 from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.kinds.sizes import is_made_empty
-from torchdevlint.flow.scope.names import dotted_path, public_path
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, places_in, public_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.values import Step, Tensor
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _ASKED = frozenset({"device", "dtype"})
 _MOVERS = ("to", "cuda", "_apply")
@@ -35,13 +37,36 @@ def _note_read(event: DeviceRead) -> None:
         return
     if frame.entry.kind == "init" or _is_while_made(frame, owner) or not _stays(owner, path[5:]):
         return
-    if event.tensor.ndim and not (is_made_empty(event.tensor) or _only_marks(owner, path[5:])):
+    of_values = event.tensor.ndim and not (is_made_empty(event.tensor) or _only_marks(owner, path[5:]))
+    if of_values and (leaves(owner, path[5:]) or not _makes_all_there(frame.function, node)):
         return
     if any(site.where != "init" for site in event.tensor.creations):
         return
     there = Tensor(MODEL, None, (), (Step("asked for here", node),))
     pair = (node.value, event.tensor), (node, there)
     frame.machine.emit(Mixed(frame, event.state, node, MARKER, *pair, False))
+
+
+def _makes_all_there(function: FunctionNode | None, asked: ast.Attribute) -> bool:
+    """Whether a method that takes no tensors makes there what it returns: ``torch.ones(n, device=self.slopes.device)``.
+
+    It works with what the object keeps alone, so that nothing else meets it, and gives what its caller mixes.
+    """
+    if not isinstance(function, ast.FunctionDef) or not any(each.value for each in nodes_in(function, ast.Return)):
+        return False
+    given = [each for each in nodes_in(function.args, ast.arg) if each.arg != "self"]
+    if not given or any(_NUMBERS.isdisjoint(_words(each.annotation)) for each in given):
+        return False
+    names = [name for name, values in values_by_path(function).items() if len(values) == 1 and values[0] is asked]
+    told = [place for call in nodes_in(function, ast.Call) for place in places_in(call)]
+    return any(place is asked or dotted_path(place) in names for place in told)
+
+
+_NUMBERS = frozenset({"int", "bool", "float"})
+
+
+def _words(annotation: ast.expr | None) -> set[str]:
+    return {each.id for each in inside(annotation) if isinstance(each, ast.Name)} if annotation is not None else set()
 
 
 def _attribute_read(frame: Frame, node: ast.expr) -> str:

@@ -197,7 +197,7 @@ def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: Stat
         filled = fails if isinstance(operator, ast.Eq) else holds if isinstance(operator, (ast.NotEq, ast.Gt)) else None
     node = _sized(sized) if shape is None else _shaped(sized)
     path = dotted_path(node) if node is not None else None
-    if filled is None or node is None or path is None:
+    if filled is None or node is None or path is None or _resizes(frame):
         return
     held = frame.evaluate(node, filled)
     left = what_is_filled(held, filled.conditions, shape)
@@ -205,6 +205,16 @@ def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: Stat
         filled.alive = False
     elif left is not held:
         (filled.env if path in filled.env else filled.paths)[path] = left
+
+
+def _resizes(frame: Frame) -> bool:
+    """Whether a class gives tensors another size in place, so that what it made empty may be filled by then."""
+    classes = [each.node for each in frame.owner.mro] if frame.owner is not None else []
+    calls = (each.func for owner in classes for each in nodes_in(owner, ast.Call))
+    return any(isinstance(each, ast.Attribute) and each.attr in _RESIZES for each in calls)
+
+
+_RESIZES = frozenset({"resize_", "resize_as_", "set_"})
 
 
 def _whole_shape(node: ast.expr) -> Shape | None:
