@@ -64,9 +64,17 @@ def _bound_in_parallel(block: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, as
         assigned = assignment_of(each)
         pairs = list(_in_parallel(assigned)) if assigned is not None else []
         moves = [value for target, value in pairs if _moved(target, value)]
-        left = [value for target, value in pairs if _same(target, value)]
+        left = [value for target, value in pairs if _same(target, value) and not _is_output(value)]
         if moves and left:
             yield each, left[0], moves[0]
+
+
+def _is_output(node: ast.expr) -> bool:
+    """Whether it is called like what a model gave, which is there already."""
+    return _OUTPUT.search((dotted_path(node) or "").lower()) is not None
+
+
+_OUTPUT = regex(r"pred|out|logit|score|prob|recon|_hat\b")
 
 
 def _bound_to_itself(function: _Function) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:

@@ -283,8 +283,9 @@ def _places(function: Function) -> bool:
 def _is_of(function: Function, returned: ast.Return) -> bool:
     given = argument_names(function) - {"self", "cls"}
     names = {each.id for each in nodes_in(returned, ast.Name)}
-    if isinstance(returned.value, ast.Call) and last_name(returned.value.func)[:1].isupper():  # ``Batch(self.x)``
-        return "self" in names
+    makes = isinstance(returned.value, ast.Call) and last_name(returned.value.func)[:1].isupper()
+    if makes and "self" in names:  # ``Batch(self.x)``
+        return True
     return bool(names & given) or any(names.intersection(values_by_path(function)))
 
 
