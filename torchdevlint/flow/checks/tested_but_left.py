@@ -13,10 +13,11 @@ from functools import partial
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.nodes import assignment_of, inside, nodes_in
+from torchdevlint.source.nodes import assignment_of, inside, is_below, nodes_in
 
 _KEEPS_PLACE = torch_api.DTYPE_METHODS | {"type_as", "detach", "contiguous", "clone"}
 _OF_PLACES = ("dev", "cuda", "gpu")
@@ -113,7 +114,7 @@ def _keeps_place(value: ast.expr) -> bool:
 
 
 def is_item_of_loop(function: _Function, target: ast.expr, value: ast.expr) -> bool:
-    """``state[key] = value`` in ``for key, value in state.items()``."""
+    """``state[key] = value`` in ``for key, value in state.items()``, which binds `value` to nothing else."""
     if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Name):
         return False
     return any(_walks(loop, target, value) for loop in nodes_in(function, ast.For))
@@ -122,6 +123,8 @@ def is_item_of_loop(function: _Function, target: ast.expr, value: ast.expr) -> b
 def _walks(loop: ast.For, target: ast.Subscript, value: ast.Name) -> bool:
     walked = loop.iter.func if isinstance(loop.iter, ast.Call) else None
     if not isinstance(walked, ast.Attribute) or walked.attr != "items" or not isinstance(loop.target, ast.Tuple):
+        return False
+    if not is_below(value, loop) or value.id in values_by_path(loop):
         return False
     names = [dotted_path(each) for each in loop.target.elts]
     return _same(walked.value, target.value) and names == [dotted_path(target.slice), value.id]
