@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from torchdevlint.flow.checks.file_names import scopes_of
-from torchdevlint.flow.checks.saved_names import bound_before, values_in
+from torchdevlint.flow.checks.saved_names import Bound, bound_before, values_in
 from torchdevlint.flow.checks.written_before import is_written_around, writes_what_is_read
 from torchdevlint.flow.programs.project_calls import ProjectCalls
 from torchdevlint.flow.programs.ways import Ways
@@ -67,8 +67,7 @@ def _is_left_by_another_round(own: ModuleFile, load: ast.Call, saving: Ways) -> 
     calls = (each for loop in loops for each in nodes_in(loop, ast.Call) if each is not load)
     read = _made_as(scope, load.args[0])
     return any(
-        read in [_made_as(scope, given) for given in arguments_of(call)]
-        and saving.is_so_in_call(own, call)
+        read in [_made_as(scope, given) for given in arguments_of(call)] and saving.is_so_in_call(own, call)
         for call in calls
     )
 
@@ -137,7 +136,7 @@ def _is_asked_of_what_saved(own: ModuleFile, project: Project, load: ast.Call, c
 def _reads_what_callers_wrote(own: ModuleFile, project: Project, load: ast.Call) -> bool:
     """Whether a function reads the path that it is given, which all that call it have saved to: ``restore(net, path)``.
 
-    Nobody imports it, so that all of them are there.
+    Or what has saved gave them the path: ``best = keep(net)``.
     """
     (function, owner), path = _method_around(own.tree, load), load.args[0]
     if function is None or not isinstance(path, ast.Name):
@@ -145,12 +144,35 @@ def _reads_what_callers_wrote(own: ModuleFile, project: Project, load: ast.Call)
     if path.id not in argument_names(function) or path.id in values_in(function):
         return False
     if owner is not None:
-        calls = _calls_of_itself(own, project, function, owner)
+        calls = [(own, each) for each in _calls_of_itself(own, project, function, owner)]
+    elif project.importers(own.path) == ():
+        calls = [(own, each.call) for each in own_call_sites(own.tree, function)]
     else:
-        is_alone = project.importers(own.path) == ()
-        calls = [each.call for each in own_call_sites(own.tree, function)] if is_alone else []
-    given = [(each, argument_of(each, function, path.id, is_bound=owner is not None)) for each in calls]
-    return bool(given) and all(to is not None and _is_saved_before(own, project, each, to) for each, to in given)
+        calls = ProjectCalls(own, project).of(own.path, function.name) or []
+    given = [(*each, argument_of(each[1], function, path.id, is_bound=owner is not None)) for each in calls]
+    return bool(given) and all(
+        to is not None and (_is_saved_before(file, project, call, to) or _is_given_by_saving(file, project, call, to))
+        for file, call, to in given
+    )
+
+
+def _is_given_by_saving(file: ModuleFile, project: Project, call: ast.Call, path: ast.expr) -> bool:
+    """Whether all that a name is bound to is the path that something has given which saves files, or nothing yet."""
+    bound = values_in(scopes_of(file.tree, call)[0]).get(path.id, []) if isinstance(path, ast.Name) else []
+    values = [value for each in bound if not _is_nothing(value := _element_of(each))]
+    saving = Ways(project, _saves, loosely=True)
+    return bool(values) and all(isinstance(each, ast.Call) and saving.is_so_in_call(file, each) for each in values)
+
+
+def _element_of(bound: Bound) -> ast.expr | None:
+    """What a name is bound to in ``best, path = 9.0, None``."""
+    value, place = bound.value, bound.place
+    is_there = isinstance(value, ast.Tuple) and place is not None and place < len(value.elts)
+    return value.elts[place] if is_there else value  # type: ignore[union-attr]
+
+
+def _is_nothing(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Constant) and not value.value
 
 
 def _calls_of_itself(own: ModuleFile, project: Project, method: ast.FunctionDef, owner: ast.ClassDef) -> list[ast.Call]:

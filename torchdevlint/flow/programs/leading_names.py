@@ -40,6 +40,8 @@ def read_by(node: ast.AST) -> frozenset[str]:
     names.update(each.attr for each in nodes_in(node, ast.Attribute) if not is_of_a_reader(each))
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         names.update(each.name for each in node.names)
+    if isinstance(node, ast.alias):
+        names.add(node.name)
     return frozenset(names)
 
 
@@ -88,5 +90,7 @@ def _led_to(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
                 method = inner.name if isinstance(inner, _FUNCTIONS) else ""
                 own = method and not method.startswith("__") and method not in CALLED_BY_TORCH
                 yield (method if own else each.name), inner
-        elif isinstance(each, (*_FUNCTIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)):
+        elif isinstance(each, (ast.Import, ast.ImportFrom)):
+            yield from ((name.asname or name.name.partition(".")[0], name) for name in each.names)
+        elif isinstance(each, (*_FUNCTIONS, ast.Assign, ast.AnnAssign)):
             yield from ((name, each) for name in bound_by(each))

@@ -11,7 +11,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.places import holds
 from torchdevlint.flow.programs.tables import calls_in
 from torchdevlint.flow.scope.call_sites import MOST_FILES, Function
-from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.imported_names import defined, definitions
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -77,9 +77,18 @@ class ProjectCalls:
         if any(isinstance(each, (*_FUNCTIONS, ast.ClassDef)) for each in bound):
             return True
         if not bound:
-            return False
+            return self._is_brought_from_elsewhere(file, home, name)
         led = defined(self._project, file.path, file.tree, name)
         return led is None or led[0].path != home
+
+    def _is_brought_from_elsewhere(self, file: ModuleFile, home: str, name: str) -> bool:
+        """Whether ``from others import *`` brings a name, and from another file in any case."""
+        if not any(each.names[0].name == "*" for each in nodes_in(file.tree, ast.ImportFrom)):
+            return False
+        if any(each.attr == name for each in nodes_in(file.tree, ast.Attribute)):
+            return False
+        led = list(definitions(self._project, file.path, file.tree, name))
+        return bool(led) and all(each.path != home for each, _ in led)
 
     @cached_property
     def of_objects(self) -> list[tuple[ModuleFile, ast.Call]] | None:

@@ -63,7 +63,7 @@ class Ways:
         self._in_rounds = in_rounds
         self._reads = reads
         self._known: dict[ast.AST, bool] = {}
-        self._on_the_way: set[ast.AST | None] = set()
+        self._on_the_way: dict[ast.AST | None, bool] = {}
 
     def are_all_so(self, program: ModuleFile, names: frozenset[str], place: ast.AST | None) -> bool:
         """Whether it happens on each way of a program to a `place`, or by `names` to the functions that lead there."""
@@ -139,10 +139,14 @@ class Ways:
             return False
         bodies = [each for call in nodes_in(statement, ast.Call) for each in (self.callee(scope, call),) if each]
         leading = [each for each in bodies if _is_on_the_way(each, names, place)]
-        if any(each.function in self._on_the_way for each in leading):
-            return False
-        self._on_the_way.update(each.function for each in leading)
-        return bool(leading) and all(self._is_so(each, each.body, names, place) for each in leading)
+        return bool(leading) and all(self._is_led_so(each, names, place) for each in leading)
+
+    def _is_led_so(self, scope: Scope, names: frozenset[str], place: ast.AST | None) -> bool:
+        """The same of one function, which several calls may run; one that calls itself is not known."""
+        if scope.function not in self._on_the_way:
+            self._on_the_way[scope.function] = False
+            self._on_the_way[scope.function] = self._is_so(scope, scope.body, names, place)
+        return self._on_the_way[scope.function]
 
     def _block(self, scope: Scope, block: Iterable[ast.stmt]) -> bool:
         """Whether it surely happens in a block, up to where that may be left."""
