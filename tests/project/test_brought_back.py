@@ -206,3 +206,57 @@ def test_a_state_that_is_brought_back_under_its_own_name(tmp_path: Path) -> None
     assert found(root) == []
     (root / "saving.py").write_text(saving.replace("each.cpu()", "each"))
     assert found(root) == ["loading.py:TDL201"]
+
+
+KEEPING = """import torch
+
+def keep(net, path):
+    torch.save(net.to("cpu"), path)
+
+def bring(path):
+    return torch.load(path, weights_only=False)
+"""
+KEEPER = """import sys
+import torch
+from helper import place
+from keeping import bring, keep
+
+net = torch.nn.Linear(3, 3).to(place())
+keep(net, sys.argv[1])
+"""
+BRINGER = """import sys
+from helper import place
+from keeping import bring
+
+net = bring(sys.argv[1]).to(place())
+"""
+OTHER_SAVE = "import torch\n\ntorch.save(torch.nn.Linear(3, 3).cuda().state_dict(), 'other.pth')\n"
+
+
+def test_what_saves_beside_the_load_to_a_path_that_it_is_given(tmp_path: Path) -> None:
+    root = application(tmp_path, helper=PLACE, keeping=KEEPING, keeper=KEEPER, bringer=BRINGER, other=OTHER_SAVE)
+    assert found(root) == []
+    assert found(root, "TDL201") == ["keeping.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('net.to("cpu")', "net"),
+        ('net.to("cpu"), path)', 'net.to("cpu"), f"{path}.pth")'),
+        ("def keep(net, path):\n", "def keep(net, path):\n    path = path or 'net.pth'\n"),
+        ("def bring(path):\n", "def keep_best(net, path):\n    torch.save(net, path)\n\ndef bring(path):\n"),
+        ("def bring(path):\n    return torch.load(path,", "def bring(name):\n    return torch.load(name,"),
+    ],
+)
+def test_what_is_not_all_brought_back_there_keeps_the_finding(tmp_path: Path, old: str, new: str) -> None:
+    assert old in KEEPING
+    changed = KEEPING.replace(old, new)
+    root = application(tmp_path, helper=PLACE, keeping=changed, keeper=KEEPER, bringer=BRINGER, other=OTHER_SAVE)
+    assert found(root) == ["keeping.py:TDL201"]
+
+
+def test_who_saves_otherwise_keeps_the_finding(tmp_path: Path) -> None:
+    keeper = KEEPER + "torch.save(net, sys.argv[2])\n"
+    root = application(tmp_path, helper=PLACE, keeping=KEEPING, keeper=keeper, bringer=BRINGER, other=OTHER_SAVE)
+    assert found(root) == ["keeping.py:TDL201"]

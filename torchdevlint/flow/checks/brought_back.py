@@ -16,7 +16,7 @@ from torchdevlint.flow.checks.file_names import Scopes, scopes_of
 from torchdevlint.flow.checks.kept_modules import is_sent_to_cpu, says_cpu
 from torchdevlint.flow.checks.saved_names import bound_before, values_in
 from torchdevlint.flow.checks.telling_names import HOLE, may_be_equal
-from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -46,7 +46,11 @@ _FEWEST_LETTERS = 3
 
 def is_brought_back(own: ModuleFile, project: Project, load: ast.Call) -> bool:
     """Whether what is saved where a call loads from, or at all, holds states of Modules, and these are of the CPU."""
-    return _is_brought_back_beside(own, project, load) or _is_all_of_cpu(own, project, load)
+    return (
+        _is_brought_back_beside(own, project, load)
+        or _is_brought_back_by_twin(own, project, load)
+        or _is_all_of_cpu(own, project, load)
+    )
 
 
 def _is_brought_back_beside(own: ModuleFile, project: Project, load: ast.Call) -> bool:
@@ -60,6 +64,29 @@ def _is_brought_back_beside(own: ModuleFile, project: Project, load: ast.Call) -
         return all(map(partial(_saves_of_cpu, own.tree), here))
     word = folder.rpartition("/")[2]
     return len(word) >= _FEWEST_LETTERS and "<" not in word and _are_all_of_cpu(own, project, word, name)
+
+
+def _is_brought_back_by_twin(own: ModuleFile, project: Project, load: ast.Call) -> bool:
+    """Whether a function reads a path that it is given, and what saves to one of that name, beside it, brings all back.
+
+    That is all that its file saves, and who imports the file saves nothing otherwise.
+    """
+    name = _given_path(own.tree, load, load.args[0]) if load.args else None
+    saves = list(_saves(nodes_in(own.tree, ast.Call))) if name else []
+    if not all(_given_path(own.tree, each, each.args[1]) == name and _saves_of_cpu(own.tree, each) for each in saves):
+        return False
+    texts = [project.text_of(path) for path in project.importers(own.path)] if saves else []
+    return bool(texts) and all(
+        each is not None and not _SAVES.search(each.text) and not SAVES_BY_ITSELF.search(each.text) for each in texts
+    )
+
+
+def _given_path(tree: ast.Module, call: ast.Call, path: ast.expr) -> str | None:
+    """The parameter that a path is, as it came."""
+    function = scopes_of(tree, call)[0]
+    if not isinstance(path, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return None
+    return path.id if path.id in argument_names(function) and path.id not in values_in(function) else None
 
 
 def _is_all_of_cpu(own: ModuleFile, project: Project, load: ast.Call) -> bool:
