@@ -132,6 +132,8 @@ def part_of(value: Value, place: int, count: int) -> Value:
         return element_of(value)
     if isinstance(value, Choice):
         left = [each for each in value.alternatives if each[1] != NONE]  # which has no parts: such a run ends here
+        meant = [each for each in left if isinstance(each[1], Seq) and len(each[1].items or ()) == count]
+        left = meant if meant and all(each in meant or isinstance(each[1], Tensor) for each in left) else left
         return choose([(conditions, part_of(each, place, count)) for conditions, each in left])
     return value if isinstance(value, Unknown) else UNKNOWN
 
