@@ -1537,3 +1537,41 @@ if __name__ == "__main__":
     (root / "main.py").write_text("import torch\n")
     tree.forget()
     assert "saliency.py:TDL004" in found(root)
+
+
+DRAWN = """import torch
+from torch.utils.data import DataLoader
+
+def batches(data, device):
+    return DataLoader(data, shuffle=True, generator=torch.Generator(device))
+
+def noised(x: torch.Tensor):
+    return x + torch.randn(3)
+"""
+FITTING = """import torch
+from drawing import batches, noised
+
+def fit(data, device="cuda"):
+    torch.set_default_device("cuda")
+    for x in batches(data, device):
+        print(noised(x.to(device)))
+"""
+FITTED = "import yaml\nfrom fitting import fit\n\nfor each in yaml.safe_load(open('all.yml')):\n    fit(each)\n"
+
+
+@pytest.mark.parametrize(
+    ("fitting", "more", "is_found"),
+    [
+        (FITTING, {}, False),
+        (FITTING.replace("set_default_device", "print"), {}, True),
+        (FITTING, {"look": "from drawing import noised\nimport torch\n\nprint(noised(torch.ones(3).cuda()))\n"}, True),
+        (FITTING, {"parts": "from drawing import noised\n"}, False),
+    ],
+    ids=["all programs do", "none does", "another program does not", "a file that runs nothing"],
+)
+def test_the_default_device_that_programs_set_on_their_way(
+    tmp_path: Path, fitting: str, more: dict[str, str], is_found: bool
+) -> None:
+    """Factories make their tensors there, and a loader draws there: its generator has to be of that device."""
+    root = application(tmp_path, drawing=DRAWN, fitting=fitting, main=FITTED, **more)
+    assert found(root) == (["drawing.py:TDL014", "drawing.py:TDL312"] if is_found else [])

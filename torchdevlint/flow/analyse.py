@@ -102,7 +102,7 @@ def analyse(
     facts = found(default_changed=False)
     if grading is None:
         return []
-    if any(map(_rests_on_the_default, facts)) and any(map(changes_default, grading.entry_scripts())):
+    if any(each.rests_on_default for each in facts) and any(map(changes_default, grading.entry_scripts())):
         facts = found(default_changed=True)
     grading.keep_what_was_asked()
     return with_causes(_told_here(facts, settings, project, alone))
@@ -128,10 +128,6 @@ def _mixed_in(path: str, settings: Settings, project: Project) -> list[Fact]:
     facts = analyse(module.tree, module.source, settings, kinds, asked, alone=True)
     project.add(asked)
     return facts
-
-
-def _rests_on_the_default(fact: Fact) -> bool:
-    return isinstance(fact, MixedDevices) and bool(fact.creations)
 
 
 def _calls_in(module: ModuleFile, project: Project, name: str, settings: Settings) -> Given:

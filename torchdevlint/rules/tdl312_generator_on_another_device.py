@@ -94,6 +94,10 @@ class GeneratorElsewhere(Fact, frozen=True):
     drawn_at: Span
     drawn_for: str
 
+    @property
+    def rests_on_default(self) -> bool:
+        return self.drawn_for == DEFAULT.describe() or not self.named
+
 
 def _note_function(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """``torch.randn(.., generator=g, device=d)``, ``nn.init.normal_(w, generator=g)``."""

@@ -44,6 +44,11 @@ class Fact(_Shared, frozen=True):
         return False
 
     @property
+    def rests_on_default(self) -> bool:
+        """Whether it holds only where factories make tensors on the CPU by default."""
+        return False
+
+    @property
     def is_of_processes(self) -> bool:
         """Whether it is so only where a program runs in several processes."""
         return False

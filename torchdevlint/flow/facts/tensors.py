@@ -73,6 +73,10 @@ class MixedDevices(Fact, frozen=True):
     """The call of a third function, which has both the one made and them meet."""
 
     @property
+    def rests_on_default(self) -> bool:
+        return bool(self.creations)
+
+    @property
     def of_argument(self) -> bool:
         """Whether the other operand is where an argument of the function is that was entered."""
         return bool(self.creations) and self.other_origin == "argument" and self.entry in ("function", "method")

@@ -24,6 +24,7 @@ from torchdevlint.flow.facts.tensors import (
     MixedDevices,
     ReadOnHost,
 )
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.coming import Programs
 from torchdevlint.flow.programs.cuda_habit import named_in
@@ -35,6 +36,7 @@ from torchdevlint.flow.programs.unplaced_loads import saving_with_devices
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import is_of_own_weight
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
+from torchdevlint.flow.scope.default_changes import changes_default
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators, without_comments
 from torchdevlint.flow.scope.rendezvous import (
     LAUNCHING,
@@ -49,11 +51,13 @@ from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.modules import ModuleFile, ModuleText
 from torchdevlint.project.packaging import has_users, is_application
 from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _STARTED = LinePattern(r"__main__|\bargparse\b|\bparse_args\(", "__main__ argparse parse_args(")
 """What a file says that is started from outside, be it only to try what it defines."""
 _FEWEST_OTHERS = 4
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MOST_FILES = 120
 """Where programs are made of more files, what they do is not known."""
 
@@ -179,6 +183,22 @@ class Application:
     def importing_programs(self) -> list[ModuleFile]:
         """The programs that import the file, directly or not."""
         return [each for each in self._callers.parsed(self._callers.importers()) if is_program(each.tree)]
+
+    @cached_property
+    def sets_default_device(self) -> bool:
+        """Whether each file that is started, and leads to this one, sets the default device itself or on its way."""
+        if not (self.has_no_users and self.is_of_several):
+            return False
+        last = [each for each in self._callers.importers() if not self._callers.is_imported(each)]
+        started = [each for each in self._callers.parsed(last) if any(map(_is_run, each.tree.body))]
+        return bool(started) and all(map(self._sets_default_device, started))
+
+    def _sets_default_device(self, program: ModuleFile) -> bool:
+        assert self._project is not None
+        paths = self._project.import_closure([program.path], _MOST_FILES) or [program.path]
+        on_the_way = (each for each in self._callers.importers() if each.path in paths)
+        changing = (each for each in on_the_way if any(map(each.text.__contains__, torch_api.CHANGES_DEFAULT)))
+        return any(changes_default(each.tree) for each in self._callers.parsed(changing))
 
     @cached_property
     def is_one(self) -> bool:
@@ -315,3 +335,8 @@ class Application:
             return None
         texts = (self._project.text_of(path) for path in paths if path not in own)
         return [each for each in texts if each is not None]
+
+
+def _is_run(statement: ast.stmt) -> bool:
+    """Whether a statement of the top level does something by itself: it is no definition, and calls something."""
+    return not isinstance(statement, _DEFINITIONS) and any(True for _ in nodes_in(statement, ast.Call))

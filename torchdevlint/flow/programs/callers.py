@@ -262,7 +262,7 @@ class Callers:
         library = self._asking().library
         return [module for each in files if (module := library.get(each.path)) is not None]
 
-    def is_imported(self, file: ModuleFile) -> bool:
+    def is_imported(self, file: ModuleFile | ModuleText) -> bool:
         """Whether another file of the project imports a file."""
         return bool(self._importing(file.path))
 
