@@ -1,4 +1,4 @@
-"""Attributes that are told to move beside tensors: they may be of a class in another file whose `to` moves in place."""
+"""Names and attributes that are told to move: they may be of a class of the project whose `to` moves in place."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ MAIN = "from actor import Agent\nimport state\n\nAgent(None, None).reset('cuda')
     [
         ("to", "setattr(self, name, value.to(device))", []),
         ("to", "self.mean = self.mean.to(device)", []),
-        ("to", "print(name, value.to(device))", ["actor.py:TDL001"]),
+        ("to", "print(name, value.to(device))", []),
+        ("to", "return State(value.to(device))", ["actor.py:TDL001"]),
+        ("to", "raise NotImplementedError", []),
         ("moved", "setattr(self, name, value.to(device))", ["actor.py:TDL001"]),
     ],
 )
@@ -61,3 +63,42 @@ def test_a_module_moves_what_it_keeps_itself(tmp_path: Path) -> None:
     state = STATE.format(method="to", moves="self.mean = value.to(device)")
     state = state.replace("class State:", "class State(torch.nn.Module):")
     assert "actor.py:TDL001" in found(application(tmp_path, actor=ACTOR, state=state, main=MAIN))
+
+
+STEP = """import torch
+
+def step(net, batch, config, device):
+    rays = batch.rays
+    if config.lazy:
+        rays = batch.flat.to(device)
+    else:
+        rays.to(device)
+    return net(rays) * rays.sum(0)
+"""
+RAYS = """from dataclasses import dataclass, fields
+import torch
+
+@dataclass
+class Rays:
+    origins: torch.Tensor
+
+    def {other}(self, axis):
+        return self.origins.sum(axis)
+
+    def {method}(self, device):
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name).to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "other", "expected"),
+    [("to", "sum", []), ("moved", "sum", ["step.py:TDL001"]), ("to", "total", ["step.py:TDL001"])],
+)
+def test_a_name_may_be_of_a_class_that_moves_in_place(
+    tmp_path: Path, method: str, other: str, expected: list[str]
+) -> None:
+    """Not where it is asked for something that the class does not have."""
+    main = "import rays\nimport torch\nfrom step import step\n\nstep(torch.nn.Linear(3, 3), None, None, 'cuda')\n"
+    written = application(tmp_path, step=STEP, rays=RAYS.format(method=method, other=other), main=main)
+    assert found(written) == expected

@@ -7,6 +7,7 @@ import ast
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.model_inputs import asked_for_device, holds_graphs, shown_by
 from torchdevlint.flow.kinds.moved_beside import moved_beside
+from torchdevlint.flow.kinds.moving_classes import may_be_of_moving_class
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, is_called_loader
@@ -50,7 +51,18 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State, method: str = "t
         evidence = _shown(frame, node, shown_by(frame, node, state))
     if evidence is None and isinstance(node, ast.Name):
         evidence = _element_of_batch(frame, node, state) or _value_of_batch(frame, node)
-    return evidence if evidence is not None else _shown(frame, node, moved_beside(frame, node, method))
+    if evidence is None:
+        evidence = _shown(frame, node, moved_beside(frame, node))
+    return None if evidence is None or _may_move_in_place(frame, node, method) else evidence
+
+
+def _may_move_in_place(frame: Frame, node: ast.expr, method: str) -> bool:
+    """Whether a name or attribute of unknown value may be an object of the project whose `method` moves it in place."""
+    path, scope = dotted_path(node), frame.function or frame.machine.tree
+    if path is None or scope is None or isinstance(node, ast.Subscript):
+        return False
+    asked = {each.attr for each in nodes_in(scope, ast.Attribute) if dotted_path(each.value) == path}
+    return may_be_of_moving_class(frame, method, asked)
 
 
 def _is_of_batch(frame: Frame, node: ast.Subscript, found: list[Value]) -> bool:

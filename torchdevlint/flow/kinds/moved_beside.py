@@ -10,7 +10,6 @@ import ast
 import re
 
 from torchdevlint.flow.kinds.model_inputs import holds_graphs
-from torchdevlint.flow.kinds.moving_classes import may_be_of_moving_class
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import Scope
@@ -35,11 +34,8 @@ _MOVES_IN_PLACE = regex(
 """Names of what may have a ``to`` of its own that moves in place."""
 
 
-def moved_beside(frame: Frame, node: ast.expr, method: str) -> ast.AST | None:
-    """The move of a sibling of `node` whose result is kept, where nothing says that `node` is another kind of thing.
-
-    An attribute of which only that is known may be of a class of the project whose `method` moves in place.
-    """
+def moved_beside(frame: Frame, node: ast.expr) -> ast.AST | None:
+    """The move of a sibling of `node` whose result is kept, where nothing says that `node` is another kind of thing."""
     scope = frame.function
     if scope is None or not isinstance(node, (ast.Attribute, ast.Subscript)) or holds_graphs(frame):
         return None
@@ -51,10 +47,7 @@ def moved_beside(frame: Frame, node: ast.expr, method: str) -> ast.AST | None:
     if not _is_used_as_tensor(frame.owner.node if holder == "self" and frame.owner is not None else scope, node):
         return None
     kept = _kept(scope).get((type(node), holder), ())
-    found = next((each for each in kept if ast.dump(each) != ast.dump(node)), None)
-    if found is None or (isinstance(node, ast.Attribute) and may_be_of_moving_class(frame, method)):
-        return None
-    return found
+    return next((each for each in kept if ast.dump(each) != ast.dump(node)), None)
 
 
 def _name(node: ast.Attribute | ast.Subscript) -> str | None:
