@@ -9,7 +9,7 @@ import pytest
 from tests.counted import calls_of
 from tests.project.test_application import application
 from tests.project.test_ways import ASKING, found
-from torchdevlint.flow.programs import held_tokens
+from torchdevlint.flow.programs import worklist
 
 NET = """import torch
 from torch import nn
@@ -265,7 +265,7 @@ def test_a_trainer_of_lightning_that_nothing_tells_to_use_a_gpu(tmp_path: Path, 
 def test_where_the_values_of_a_large_program_go_nobody_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it would take too long to follow them, the finding stays."""
     root = application(tmp_path, helper=ASKING, net=NET, main=MAIN)
-    monkeypatch.setattr(held_tokens, "MOST_CALLS", 1)
+    monkeypatch.setattr(worklist, "MOST_CALLS", 1)
     assert found(root) == ["net.py:TDL003", "net.py:TDL003"]
 
 

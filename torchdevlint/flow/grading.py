@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.programs.application import Application
-from torchdevlint.flow.programs.at_home import Home
 from torchdevlint.flow.programs.callers import Callers, Given
+from torchdevlint.flow.programs.hurts_nobody import Home
 from torchdevlint.flow.programs.on_accelerators import OnAccelerators
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.verdicts import founded, nearest

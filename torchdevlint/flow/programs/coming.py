@@ -15,8 +15,8 @@ from pathlib import PurePath
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.looked_up import LISTING
 from torchdevlint.flow.programs.running import Running
+from torchdevlint.flow.programs.trial_files import is_class_tried, is_unused
 from torchdevlint.flow.programs.unreached import Unreached
-from torchdevlint.flow.programs.unused import is_class_tried, is_unused
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.scope.programs import is_program, names_accelerators, without_comments

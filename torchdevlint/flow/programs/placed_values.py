@@ -20,10 +20,10 @@ from torchdevlint.flow.programs.definitions import (
     is_import,
     is_of_class,
 )
-from torchdevlint.flow.programs.held_tokens import HeldTokens, place_of
 from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH
 from torchdevlint.flow.programs.placing import ON_HOST, Placing, is_of_host, is_put_on_host
 from torchdevlint.flow.programs.running import LOOKING_UP, Running
+from torchdevlint.flow.programs.worklist import HeldTokens, place_of
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
 from torchdevlint.project.modules import ModuleFile

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from torchdevlint.flow.programs.application import Application
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
-from torchdevlint.flow.programs.unused import MOST_TOGETHER, has_another_version, is_unused
+from torchdevlint.flow.programs.trial_files import MOST_TOGETHER, has_another_version, is_unused
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_around, root_of

@@ -21,6 +21,7 @@ from torchdevlint.flow.facts.devices import DeviceNumber, InvalidDevice, MaybeCp
 from torchdevlint.flow.facts.modules import LossNotMoved
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
+from torchdevlint.flow.programs.abandoned_files import is_left_over
 from torchdevlint.flow.programs.application import Application, has_part_in
 from torchdevlint.flow.programs.by_accelerate import is_on_its_gpu, is_one_process
 from torchdevlint.flow.programs.callers import Callers
@@ -33,13 +34,12 @@ from torchdevlint.flow.programs.given_in_place import is_given_in_place
 from torchdevlint.flow.programs.given_paths import is_written_by_hooks, is_written_by_this_run, ways_of_writing
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_to import LeadingTo
-from torchdevlint.flow.programs.left_over import is_left_over
 from torchdevlint.flow.programs.local_to_tests import is_met_in_test, is_of_fixture_on_cpu, is_of_test_on_cpu, is_test
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
-from torchdevlint.flow.programs.lost_in_vain import is_lost_in_vain
 from torchdevlint.flow.programs.machines import Machines
 from torchdevlint.flow.programs.moved_before import is_moved_before
 from torchdevlint.flow.programs.moved_results import is_moved_where_called
+from torchdevlint.flow.programs.needless_moves import is_lost_in_vain
 from torchdevlint.flow.programs.never_finished import is_never_finished
 from torchdevlint.flow.programs.never_written import is_never_written
 from torchdevlint.flow.programs.on_accelerators import MIXING, OnAccelerators
