@@ -44,7 +44,7 @@ def changed(kind: str, line: str) -> list[str]:
         ("result", "x = x.to(device)", "x.to(device)"),
         ("result", "b['x'] = b['x'].cuda()", "b['x'].cuda()"),
         ("move", "f(x.to(device))", "f(x)"),
-        ("move", "x = x.cuda()", "x = x"),
+        ("move", "x = x.cuda()", "pass"),
         ("map_location", "torch.load(p, map_location='cpu')", "torch.load(p)"),
         ("prefix", "model.module.state_dict()", "model.state_dict()"),
         ("literal", "torch.ones(3, device=x.device)", 'torch.ones(3, device="cuda")'),

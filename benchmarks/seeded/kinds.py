@@ -202,21 +202,32 @@ def _is_move(file: File, call: ast.expr) -> bool:
     return call.func.attr == "cuda" or (call.func.attr == "to" and _DEVICE.search(said) is not None)
 
 
+def _moves_of_names(file: File) -> list[ast.Assign]:
+    """The statements that move what they bind: ``x = x.to(device)``."""
+    assigned = (each for each in file.nodes if isinstance(each, ast.Assign) and len(each.targets) == 1)
+    return [each for each in assigned if _is_move(file, each.value) and _is_of_itself(each)]
+
+
+def _is_of_itself(statement: ast.Assign) -> bool:
+    moved = statement.value.func.value  # type: ignore[attr-defined]
+    return ast.dump(statement.targets[0]).replace("Store()", "Load()") == ast.dump(moved)
+
+
 def result(file: File) -> Iterator[Seed]:
     """``x = x.to(device)`` becomes ``x.to(device)``, whose result is thrown away."""
-    for statement in file.nodes:
-        if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _is_move(file, statement.value)):
-            continue
-        moved = statement.value.func.value  # type: ignore[attr-defined]
-        if ast.dump(statement.targets[0]).replace("Store()", "Load()") == ast.dump(moved):
-            yield file.seed("result", statement, file.start(statement), file.start(statement.value), b"")
+    for statement in _moves_of_names(file):
+        yield file.seed("result", statement, file.start(statement), file.start(statement.value), b"")
 
 
 def move(file: File) -> Iterator[Seed]:
-    """``f(x.to(device))`` becomes ``f(x)``, and ``x = x.to(device)`` does nothing."""
+    """``f(x.to(device))`` becomes ``f(x)``; of ``x = x.to(device)`` nothing is left, as where nobody thought of it."""
     bare = {id(each.value) for each in file.nodes if isinstance(each, ast.Expr)}
+    alone = {id(each.value): each for each in _moves_of_names(file)}
     for call in file.calls:
-        if id(call) not in bare and _is_move(file, call):
+        if id(call) in alone:
+            start, end = file.start(alone[id(call)]), file.end(alone[id(call)])
+            yield file.seed("move", alone[id(call)], start, end, b"pass" + b"\n" * file.data[start:end].count(b"\n"))
+        elif id(call) not in bare and _is_move(file, call):
             yield file.replaced("move", call, file.text(call.func.value))  # type: ignore[attr-defined]
 
 
