@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.test_engine import FORK
+from tests.conftest import ROOT, needs_fork
 from torchdevlint import engine
 from torchdevlint.config import Settings
 
@@ -59,7 +58,7 @@ def start(folder: Path, program: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-@FORK
+@needs_fork
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_workers_end_with_the_process_that_started_them(folder: Path, number: signal.Signals) -> None:
     process = start(folder, SLEEPING)
@@ -72,7 +71,7 @@ def test_workers_end_with_the_process_that_started_them(folder: Path, number: si
     assert (process.returncode, errors) == (-number, "")
 
 
-@FORK
+@needs_fork
 @pytest.mark.parametrize("jobs", ["2", "3"])
 def test_an_interrupt_while_the_workers_start(folder: Path, jobs: str) -> None:
     process = start(folder, INTERRUPTED_AT_THE_START, jobs)
@@ -80,7 +79,7 @@ def test_an_interrupt_while_the_workers_start(folder: Path, jobs: str) -> None:
     assert (process.returncode, output, errors.split()) == (130, "", ["interrupted"])
 
 
-@FORK
+@needs_fork
 def test_many_interrupts(folder: Path) -> None:
     process = start(folder, SLEEPING)
     assert process.stdout is not None
@@ -93,7 +92,7 @@ def test_many_interrupts(folder: Path) -> None:
     assert errors.split() in ([], ["interrupted"])
 
 
-@FORK
+@needs_fork
 @pytest.mark.parametrize("where", ["__init__", "submit"])
 def test_where_no_worker_can_be_started_the_work_is_done_here(
     folder: Path, where: str, monkeypatch: pytest.MonkeyPatch

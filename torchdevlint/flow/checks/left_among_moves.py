@@ -10,14 +10,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from torchdevlint.flow.checks.tested_but_left import is_item_of_loop
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import Assignment, assignment_of, inside, nodes_in, own_nodes_in
+from torchdevlint.source.nodes import Assignment, assignment_of, inside, nodes_in
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _MOVES = (".to(", ".cuda(")
@@ -33,9 +32,6 @@ def _note_end(event: FileEnded) -> None:
         *nodes_in(machine.tree, ast.AsyncFunctionDef),
     ]
     for function in functions:
-        for at, left, move in _bound_to_itself(function):
-            if not _has_note(machine, at):
-                _record(machine, function, at, left, move)
         for block in _blocks(function):
             for at, left, move in (*_bound_in_parallel(block), *_in_one_arm(block)):
                 _record(machine, function, at, left, move)
@@ -75,41 +71,6 @@ def _is_output(node: ast.expr) -> bool:
 
 
 _OUTPUT = regex(r"pred|out|logit|score|prob|recon|_hat\b")
-
-
-def _bound_to_itself(function: _Function) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
-    """`t` in ``t = t``, where a function has ``p = p.to(device)``; and ``items[k] = v`` of what it goes through.
-
-    Such a statement does nothing, so that it is what is left of another one.
-    """
-    moves: list[ast.expr] = []
-    left: list[tuple[ast.Assign, ast.expr]] = []
-    for each in own_nodes_in(function, ast.Assign):
-        assigned = assignment_of(each)
-        if assigned is None or len(assigned.targets) != 1:
-            continue
-        target, value = assigned.targets[0], assigned.value
-        if _moved(target, value):
-            moves.append(value)
-        elif _same(target, value) or is_item_of_loop(function, target, value):
-            left.append((each, value))
-    for each, value in left if moves else ():
-        alike = [move for move in moves if type(move.func.value) is type(each.targets[0])]  # type: ignore[attr-defined]
-        if alike:
-            yield each, value, min(alike, key=partial(_distance, each))
-
-
-def _distance(one: ast.stmt, other: ast.expr) -> int:
-    return abs(other.lineno - one.lineno)
-
-
-def _has_note(machine: Machine, at: ast.stmt) -> bool:
-    """Whether a call that was taken out stands in a comment behind a statement: ``x[k] = x[k]  # .bernoulli()``."""
-    line = machine.reading.source.lines[(at.end_lineno or at.lineno) - 1]
-    return _CALL.search(line.encode()[at.end_col_offset or 0 :].decode(errors="replace")) is not None
-
-
-_CALL = regex(r"#.*\w\(")
 
 
 def _in_parallel(assigned: Assignment) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -70,7 +70,7 @@ def _kept(function: _Function, asked: ast.If) -> ast.expr | None:
     if dotted_path(value) is None:
         return None
     itself = _same(assigned.targets[0], value)
-    return value if itself or (differ and is_item_of_loop(function, assigned.targets[0], value)) else None
+    return value if itself or (differ and _is_item_of_loop(function, assigned.targets[0], value)) else None
 
 
 def _is_and(test: ast.expr) -> bool:
@@ -113,7 +113,7 @@ def _keeps_place(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _KEEPS_PLACE
 
 
-def is_item_of_loop(function: _Function, target: ast.expr, value: ast.expr) -> bool:
+def _is_item_of_loop(function: _Function, target: ast.expr, value: ast.expr) -> bool:
     """``state[key] = value`` in ``for key, value in state.items()``, which binds `value` to nothing else."""
     if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Name):
         return False
