@@ -115,6 +115,20 @@ def own_nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
     return _walked_alone(scope).get(kind, [])
 
 
+def own_blocks_in(scope: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements of a scope itself, not of the functions and classes that it defines."""
+    level: list[ast.AST] = [scope]
+    while level:
+        below: list[ast.AST] = []
+        for holder in level:
+            for name in ("body", "orelse", "finalbody"):
+                block = getattr(holder, name, None)
+                if isinstance(block, list) and block:
+                    yield block
+                    below += (each for each in block if not isinstance(each, _DEFINITIONS))
+        level = below
+
+
 def arguments_of(call: ast.Call) -> list[ast.expr]:
     """The arguments of a call, those by position first; ``*args`` and ``**kwargs`` are among them."""
     return [*call.args, *[each.value for each in call.keywords]]

@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import Assignment, assignment_of, inside, nodes_in
+from torchdevlint.source.nodes import Assignment, arguments_of, assignment_of, inside, nodes_in, own_blocks_in
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _MOVES = (".to(", ".cuda(")
@@ -32,26 +32,9 @@ def _note_end(event: FileEnded) -> None:
         *nodes_in(machine.tree, ast.AsyncFunctionDef),
     ]
     for function in functions:
-        for block in _blocks(function):
+        for block in own_blocks_in(function):
             for at, left, move in (*_bound_in_parallel(block), *_in_one_arm(block)):
                 _record(machine, function, at, left, move)
-
-
-def _blocks(function: _Function) -> Iterator[list[ast.stmt]]:
-    """The blocks of a function itself, not of those that it defines."""
-    level: list[ast.stmt] = [function]
-    while level:
-        below: list[ast.stmt] = []
-        for holder in level:
-            for name in ("body", "orelse", "finalbody"):
-                block = getattr(holder, name, None)
-                if isinstance(block, list) and block:
-                    yield block
-                    below += (each for each in block if not isinstance(each, _DEFINITIONS))
-        level = below
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _bound_in_parallel(block: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
@@ -145,7 +128,7 @@ def _names_cpu(call: ast.expr) -> bool:
 
 
 def _given(call: ast.expr) -> list[ast.expr]:
-    return [*call.args, *(each.value for each in call.keywords)] if isinstance(call, ast.Call) else []
+    return arguments_of(call) if isinstance(call, ast.Call) else []
 
 
 def _is_used(arm: Sequence[ast.stmt], path: str) -> bool:

@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda, mentions_device, public_path
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignment_of, inside, nodes_in, own_nodes_in
+from torchdevlint.source.nodes import arguments_of, assignment_of, inside, nodes_in, own_nodes_in
 
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 _LEAST_RETURNED = 2
@@ -121,7 +121,7 @@ _OF_MODELS = torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | {"to", "cuda"}
 
 def _says_place(call: ast.Call) -> bool:
     """Whether a call is given a device, by its name or by a text."""
-    given = [*call.args, *(each.value for each in call.keywords)]
+    given = arguments_of(call)
     names = any(mentions_device(each.arg or "") for each in call.keywords)
     return names or any(
         mentions_device(last_name(each)) or mentions_cuda(last_name(each)) or _is_cuda(each) for each in given
@@ -150,7 +150,7 @@ def _left(values: Sequence[tuple[ast.Call, bool]]) -> tuple[ast.Call, ast.Call] 
 def _is_moved(scope: _Scope, path: str) -> bool:
     """Whether what was bound may be moved behind the test: by a method, or by what is given it."""
     for call in nodes_in(scope, ast.Call):
-        given = [*call.args, *(each.value for each in call.keywords)]
+        given = arguments_of(call)
         method = call.func if isinstance(call.func, ast.Attribute) else None
         if method is not None and method.attr in _MOVE_OTHERWISE and _root(method.value) == path:
             return True

@@ -22,7 +22,7 @@ from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_dev
 from torchdevlint.flow.scope.used_with_moved import is_used_with
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.nodes import assignment_of, nodes_in, own_nodes_in
+from torchdevlint.source.nodes import arguments_of, assignment_of, nodes_in, own_blocks_in, own_nodes_in
 
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 _LEAST_MOVED = 2
@@ -87,7 +87,7 @@ def _in_statements(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
     Parts of one object belong together wherever they stand; what is made of arrays only if they are neighbours.
     """
     of_objects: list[_Bound] = []
-    for block in _blocks(scope):
+    for block in own_blocks_in(scope):
         held = list(_bound_in(block))
         of_objects += (each for each in held if not _is_array(each.part))
         yield from _used(scope, [each for each in held if _is_array(each.part)])
@@ -226,30 +226,13 @@ def _made(whole: ast.expr, path: str, call: ast.Call, move: str) -> _Part | None
 
 def _device_in(call: ast.Call) -> str:
     """`device` of ``x.to(device)`` and ``x.to("cuda", torch.float)``; empty for a dtype, or for the CPU."""
-    for each in (*call.args, *(keyword.value for keyword in call.keywords)):
+    for each in arguments_of(call):
         if is_cpu_spec(each):
             return _CPU
         is_text = isinstance(each, ast.Constant) and isinstance(each.value, str)
         if is_text or mentions_device((dotted_path(each) or "").rpartition(".")[2]):
             return ast.unparse(each)
     return ""
-
-
-def _blocks(scope: _Scope) -> Iterator[list[ast.stmt]]:
-    """The blocks of a function itself, not of those that it defines."""
-    level: list[ast.AST] = [scope]
-    while level:
-        below: list[ast.AST] = []
-        for holder in level:
-            for name in ("body", "orelse", "finalbody"):
-                block = getattr(holder, name, None)
-                if isinstance(block, list) and block:
-                    yield block
-                    below += (each for each in block if not isinstance(each, _DEFINITIONS))
-        level = below
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _record(machine: Machine, scope: _Scope, name: str, left: _Part, move: _Part) -> None:

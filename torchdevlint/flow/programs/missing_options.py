@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.call_sites import argument_of
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import argument_names, dotted_path, public_path
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import arguments_of, nodes_in, once_a_node, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
@@ -48,7 +48,7 @@ class MissingOptions:
 
     def are_read_by(self, scope: Scope, call: ast.Call) -> bool:
         """Whether a function that is called with the options surely reads one that there is not."""
-        given = [*call.args, *(each.value for each in call.keywords)]
+        given = arguments_of(call)
         names = [each for each in given if isinstance(each, ast.Name) and _options_in(scope, each.id) is not None]
         return any(self._reads(scope, call, each.id, partial(self._is_missing, scope, each)) for each in names)
 

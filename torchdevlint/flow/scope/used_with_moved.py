@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
 from torchdevlint.flow.scope.names import last_name, mentions_device, public_path
-from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, below, inside, nodes_in, once_a_node
 
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 _ON_HOST = torch_api.MOVE_METHODS | frozenset(
@@ -90,7 +90,7 @@ def _given(call: ast.Call, beside: frozenset[str]) -> str:
     path, name = public_path(call.func), last_name(call.func)
     if path in _BUILT_IN or name in _GATHERS or path.startswith(("numpy.", "np.", "pandas.", "sklearn.")):
         return "host"
-    if any(_says_place(each) for each in (*call.args, *(each.value for each in call.keywords))):
+    if any(_says_place(each) for each in arguments_of(call)):
         return "host"
     if path.startswith("torch."):
         return "with" if path.rpartition(".")[2] not in torch_api.FACTORIES | torch_api.DATA_FACTORIES else "host"
