@@ -185,6 +185,9 @@ CHECKS = {
     "left_of_several": {
         "EVENTS": "FileEnded",
     },
+    "left_of_twins": {
+        "EVENTS": "FileEnded",
+    },
     "lone_literals": {
         "EVENTS": "Placed",
     },

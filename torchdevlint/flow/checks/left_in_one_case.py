@@ -49,7 +49,7 @@ def _bound(tree: ast.Module, scope: _Scope) -> Iterator[tuple[ast.Call, ast.Call
         if id(first) in asked:
             continue
         arms, tests = _arms(first)
-        if len(arms) < 2 or _is_of_places(tests):
+        if len(arms) < 2 or is_of_places(tests):
             continue
         made: dict[str, list[tuple[ast.Call, bool]]] = {}
         for arm in arms:
@@ -61,7 +61,8 @@ def _bound(tree: ast.Module, scope: _Scope) -> Iterator[tuple[ast.Call, ast.Call
                 yield left
 
 
-def _is_of_places(tests: Sequence[ast.expr]) -> bool:
+def is_of_places(tests: Sequence[ast.expr]) -> bool:
+    """Whether a test may decide where things are to be, by its words."""
     return any(_OF_A_PLACE.search(ast.unparse(each).lower()) for each in tests)
 
 
@@ -86,7 +87,7 @@ def _last_bound(arm: Sequence[ast.stmt]) -> dict[str, list[tuple[ast.Call, bool]
     """
     found: dict[str, list[tuple[ast.Call, bool]]] = {}
     for statement in arm:
-        if isinstance(statement, ast.If) and statement.orelse and not _is_of_places([statement.test]):
+        if isinstance(statement, ast.If) and statement.orelse and not is_of_places([statement.test]):
             inner = [_last_bound(each) for each in (statement.body, statement.orelse)]
             found.update({path: [*inner[0][path], *inner[1][path]] for path in inner[0] if path in inner[1]})
             continue

@@ -33,6 +33,25 @@ def is_used_with(scope: _Scope, name: str, bound: ast.expr, beside: frozenset[st
     return "with" in uses and "host" not in uses
 
 
+def is_used_together(scope: _Scope, name: str, bound: ast.expr, other: str) -> bool:
+    """Whether one operation, or a call that nobody knows, gets both what is bound to `name` and what `other` is."""
+    if not is_used_with(scope, name, bound, frozenset({other})):
+        return False
+    met = [*nodes_in(scope, ast.BinOp), *nodes_in(scope, ast.Compare), *nodes_in(scope, ast.Call)]
+    return any({name, other} <= {last_name(part) for part in _operands(each)} for each in met)
+
+
+def _operands(node: ast.AST) -> list[ast.expr]:
+    """What an operation or a call is given as it is, or as a part of it."""
+    if isinstance(node, ast.Call):
+        given = arguments_of(node)
+    elif isinstance(node, ast.Compare):
+        given = [node.left, *node.comparators]
+    else:
+        given = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+    return [each.value if isinstance(each, ast.Subscript) else each for each in given]
+
+
 def _is_within(node: ast.AST, whole: ast.AST) -> bool:
     return any(each is node for each in inside(whole))
 
