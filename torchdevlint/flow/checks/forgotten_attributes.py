@@ -8,6 +8,7 @@ a place of its own.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from torchdevlint.flow.checks.kept_together import leaves
@@ -27,18 +28,22 @@ from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.others import resolved
 from torchdevlint.flow.state.tensors import is_created
 from torchdevlint.flow.state.values import Cls, Tensor
-from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in
+from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node
 
 _MOVERS = frozenset({"to", "cuda", "to_device", "move_to", "move_to_device"})
 
 
 def _note_end(event: FileEnded) -> None:
     for owner in event.machine.classes.values():
-        if len(owner.mro) == 1:
-            for name in sorted(_MOVERS.intersection(owner.methods)):
-                mover = owner.methods[name]
-                if isinstance(mover, ast.FunctionDef):
-                    _look(event.machine, owner, mover)
+        for name in sorted(_MOVERS.intersection(owner.methods)):
+            mover = owner.methods[name]
+            if isinstance(mover, ast.FunctionDef) and (len(owner.mro) == 1 or _makes_anew(owner, mover)):
+                _look(event.machine, owner, mover)
+
+
+def _makes_anew(owner: ClassInfo, mover: ast.FunctionDef) -> bool:
+    """Whether a class with bases gives a new object, made of its attributes, whatever its bases do."""
+    return not owner.is_module and any(True for _ in _copies(mover, owner))
 
 
 def _look(machine: Machine, owner: ClassInfo, mover: ast.FunctionDef) -> None:
@@ -63,13 +68,45 @@ def _moved(mover: ast.FunctionDef, owner: ClassInfo) -> dict[str, ast.Call]:
     found: dict[str, ast.Call] = {}
     for assign in assignments_in(mover):
         call, path = assign.value, dotted_path(assign.targets[0]) or ""
-        if isinstance(call, ast.Call) and path == f"self.{_moves(call)}":
+        if isinstance(call, ast.Call) and path == f"self.{_moves(call, {})}":
             found[path.removeprefix("self.")] = call
+    names = _names_of_attributes(mover)
     for given in _handed_on(mover, owner):
         for each in (given.body, given.orelse) if isinstance(given, ast.IfExp) else (given,):
-            if isinstance(each, ast.Call) and (name := _moves(each)):
+            if isinstance(each, ast.Call) and (name := _moves(each, names)):
                 found[name] = each
     return found
+
+
+@once_a_node
+def _names_of_attributes(mover: ast.FunctionDef) -> dict[str, str]:
+    """The names that a method binds once, to an attribute as it is: ``x = self.x``."""
+    times = Counter(each.id for each in nodes_in(mover, ast.Name) if isinstance(each.ctx, ast.Store))
+    found: dict[str, str] = {}
+    for assign in assignments_in(mover):
+        target, attribute = assign.targets[0], _attribute(assign.value, {})
+        if isinstance(target, ast.Name) and times[target.id] == 1 and attribute:
+            found[target.id] = attribute
+    return found
+
+
+def _attribute(node: ast.expr, names: dict[str, str]) -> str:
+    """`x` for ``self.x``, and for a name that stands for it."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id, "")
+    path = dotted_path(node) or ""
+    return path.removeprefix("self.") if path.startswith("self.") and path.count(".") == 1 else ""
+
+
+def _reads(mover: ast.FunctionDef, name: str) -> list[ast.expr]:
+    """Where a method reads an attribute, itself or by a name that stands for it."""
+    names = _names_of_attributes(mover)
+    bound = {id(each.value) for each in assignments_in(mover) if isinstance(each.targets[0], ast.Name)}
+    reads: list[ast.expr] = [each for each in nodes_in(mover, ast.Attribute) if dotted_path(each) == f"self.{name}"]
+    if name in names.values():
+        reads = [each for each in reads if id(each) not in bound]
+    loads = (each for each in nodes_in(mover, ast.Name) if isinstance(each.ctx, ast.Load))
+    return [*reads, *(each for each in loads if names.get(each.id) == name)]
 
 
 def _moved_beside(mover: ast.FunctionDef, owner: ClassInfo) -> dict[str, ast.Call]:
@@ -81,17 +118,16 @@ def _moved_beside(mover: ast.FunctionDef, owner: ClassInfo) -> dict[str, ast.Cal
 
 def _is_handed_on(owner: ClassInfo, mover: ast.FunctionDef, name: str) -> bool:
     """Whether all that a method does with an attribute is to give it to the new object, or to itself, as it is."""
-    reads = [each for each in nodes_in(mover, ast.Attribute) if dotted_path(each) == f"self.{name}"]
+    reads = _reads(mover, name)
     kept = set(_kept_as_it_is(mover, owner))
     return bool(reads) and all(id(each) in kept for each in reads)
 
 
-def _moves(call: ast.Call) -> str:
+def _moves(call: ast.Call, names: dict[str, str]) -> str:
     """`x` for ``self.x.to(device)``."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in torch_api.MOVE_METHODS:
         return ""
-    path = dotted_path(call.func.value) or ""
-    return path.removeprefix("self.") if path.startswith("self.") and path.count(".") == 1 else ""
+    return _attribute(call.func.value, names)
 
 
 def _copies(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[ast.Call]:
@@ -107,13 +143,14 @@ def _copies(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[ast.Call]:
 def _handed_on(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[ast.expr]:
     """What the new object is made of, also by a name of the method that is bound once: ``x = self.x.to(device)``."""
     bound: dict[str, list[ast.expr]] = {}
+    names = _names_of_attributes(mover)
     for assign in assignments_in(mover):
         if isinstance(assign.targets[0], ast.Name):
             bound.setdefault(assign.targets[0].id, []).append(assign.value)
     for made in _copies(mover, owner):
         for given in arguments_of(made):
             values = bound.get(given.id, []) if isinstance(given, ast.Name) else []
-            yield values[0] if len(values) == 1 else given
+            yield given if len(values) != 1 or given.id in names else values[0]  # type: ignore[attr-defined]
 
 
 def _tensors(machine: Machine, owner: ClassInfo, moved: dict[str, ast.Call]) -> Iterator[str]:
@@ -186,7 +223,7 @@ def _is_forgotten(owner: ClassInfo, mover: ast.FunctionDef, name: str, moved: di
         return False
     if leaves(owner, name) or _calls_own(mover):
         return False
-    reads = [each for each in nodes_in(mover, ast.Attribute) if dotted_path(each) == f"self.{name}"]
+    reads = _reads(mover, name)
     if reads:
         kept = set(_kept_as_it_is(mover, owner))
         return all(id(each) in kept for each in reads)
@@ -219,11 +256,11 @@ def _without_effect(mover: ast.FunctionDef) -> Iterator[int]:
             yield from (id(assign.value), id(assign.targets[0]))
 
 
-_ANY = frozenset({"setattr", "getattr", "vars", "__dict__", "__setattr__", "fields", "asdict", "map"})
+_ANY = frozenset({"super", "setattr", "getattr", "vars", "__dict__", "__setattr__", "fields", "asdict", "map"})
 
 
 def _calls_own(mover: ast.FunctionDef) -> bool:
-    """Whether it calls another method of the object, or goes through its attributes by name."""
+    """Whether it calls another method of the object, or one of its base, or goes through its attributes by name."""
     words = {each.id for each in nodes_in(mover, ast.Name)} | {each.attr for each in nodes_in(mover, ast.Attribute)}
     if _ANY & words:
         return True

@@ -95,10 +95,15 @@ def leaves(owner: ClassInfo, name: str) -> bool:
 
 @once_a_node
 def _moved_or_read(owner: ast.ClassDef) -> frozenset[str]:
-    """The attributes of `self` in whose expressions something is moved or read: ``self.rewards[i].to(device)``."""
+    """The attributes of `self` in whose expressions something is moved or read: ``self.rewards[i].to(device)``.
+
+    A method that pins the whole object gets it ready for a move, and so is no reason to stay.
+    """
     found = set()
+    pins = [each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "pin_memory"]
+    pinned = {id(call) for each in pins for call in nodes_in(each, ast.Call)}
     for call in nodes_in(owner, ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _LEAVES:
+        if id(call) not in pinned and isinstance(call.func, ast.Attribute) and call.func.attr in _LEAVES:
             node: ast.expr = call.func.value
             while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
                 path = dotted_path(node)
