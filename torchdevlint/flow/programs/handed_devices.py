@@ -23,8 +23,11 @@ from torchdevlint.flow.scope.names import (
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
-_MOST_HOPS = 4
+_MOST_GIVEN = 40
+"""Where a device goes through more parameters, nobody knows where it comes from."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Given = tuple[_Function, str]
 
 
 class HandedDevices:
@@ -46,39 +49,55 @@ class HandedDevices:
             found.setdefault(last_name(call.func), []).append((scope, call))
         return found
 
-    def is_so(self, scope: Scope, place: ast.expr, hops: int = _MOST_HOPS) -> bool:
+    def is_so(self, scope: Scope, place: ast.expr) -> bool:
         """Whether a place is such a one by name, here or for all who give the parameter that it is, or was kept of."""
-        if hops == 0:
-            return False
-        if self._names(scope, place):
-            return True
-        path, function = dotted_path(place) or "", scope.function
-        if isinstance(function, _Function) and path in argument_names(function):
-            return self._all_give(scope, function, path, hops)
-        kept = values_by_path(scope.owner).get(path, []) if path.startswith("self.") and scope.owner else []
-        methods = [each for each in getattr(scope.owner, "body", ()) if isinstance(each, _Function)]
-        init = next((each for each in methods if each.name == "__init__"), None)
-        if init is None or not kept:
-            return False
-        made = Scope(scope.file, scope.project, init, scope.owner)
-        names = [each.id if isinstance(each, ast.Name) else "" for each in kept]
-        return all(name in argument_names(init) and self._all_give(made, init, name, hops) for name in names)
+        left, seen, is_named = [(scope, place)], set[_Given](), False
+        while left and len(seen) <= _MOST_GIVEN:
+            where, each = left.pop()
+            if self._names(where, each):
+                is_named = True
+                continue
+            given = _parameters_of(where, each)
+            if not given:
+                return False
+            for made, function, name in given:
+                if (function, name) in seen:
+                    continue
+                seen.add((function, name))
+                more = self._given_to(made, function, name)
+                if not more:
+                    return False
+                left += more
+        return is_named and not left
 
-    def _all_give(self, scope: Scope, function: _Function, name: str, hops: int) -> bool:
+    def _given_to(self, scope: Scope, function: _Function, name: str) -> list[tuple[Scope, ast.expr]] | None:
+        """What all calls of a function give a parameter, or its default; None where that is not known."""
         is_init = function.name == "__init__" and scope.owner is not None
         called = scope.owner.name if is_init and scope.owner is not None else function.name
-        sites = self._by_name.get(called, [])
-        return bool(sites) and all(self._gives(scope, function, name, site, hops - 1) for site in sites)
+        is_bound, default = positional_names(function)[:1] == ["self"], dict(given_by_default(function.args)).get(name)
+        found: list[tuple[Scope, ast.expr]] = []
+        for caller, call in self._by_name.get(called, ()):
+            given = None if has_stars(call) else argument_of(call, function, name, is_bound=is_bound)
+            if given is None and (default is None or has_stars(call)):
+                return None
+            top = Scope(scope.file, scope.project)
+            found.append((caller, given) if given is not None else (top, default))  # type: ignore[arg-type]
+        return found
 
-    def _gives(self, scope: Scope, function: _Function, name: str, site: tuple[Scope, ast.Call], hops: int) -> bool:
-        caller, call = site
-        if has_stars(call):
-            return False
-        given = argument_of(call, function, name, is_bound=positional_names(function)[:1] == ["self"])
-        if given is not None:
-            return self.is_so(caller, given, hops)
-        default = dict(given_by_default(function.args)).get(name)
-        return default is not None and self._names(Scope(scope.file, scope.project), default)
+
+def _parameters_of(scope: Scope, place: ast.expr) -> list[tuple[Scope, _Function, str]]:
+    """The parameters that a place is, or that a constructor has kept under it."""
+    path, function = dotted_path(place) or "", scope.function
+    if isinstance(function, _FUNCTIONS) and path in argument_names(function):
+        return [(scope, function, path)]
+    kept = values_by_path(scope.owner).get(path, []) if path.startswith("self.") and scope.owner else []
+    methods = [each for each in getattr(scope.owner, "body", ()) if isinstance(each, _FUNCTIONS)]
+    init = next((each for each in methods if each.name == "__init__"), None)
+    names = [each.id if isinstance(each, ast.Name) else "" for each in kept]
+    if init is None or not all(name in argument_names(init) for name in names):
+        return []
+    made = Scope(scope.file, scope.project, init, scope.owner)
+    return [(made, init, name) for name in names]
 
 
 def is_built_on_cuda(tree: ast.Module, project: Project | None, line: int) -> bool:

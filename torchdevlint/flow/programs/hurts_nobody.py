@@ -47,7 +47,7 @@ from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.read_by_wrapped import is_read_by_wrapped
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
-from torchdevlint.flow.programs.saved_on_cpu import is_saved_on_cpu
+from torchdevlint.flow.programs.saved_on_cpu import SavedOnCpu
 from torchdevlint.flow.programs.tensors_alone import TensorsAlone
 from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
 from torchdevlint.flow.programs.ways import Ways
@@ -80,6 +80,7 @@ class Home:
         self._callers = callers
         self._application = application
         self._leading_to = LeadingTo(tree, callers)
+        self._saved = SavedOnCpu()
 
     def graded(self, fact: Fact) -> Fact:
         """The fact with what the programs that come to it say of how bad it is."""
@@ -133,12 +134,12 @@ class Home:
             return True
         if not is_of_ranks(fact) and (self._is_read_at_home(fact.at) or self._machines.are_for_cuda):
             return True
-        own, load = self._leading_to.own, self._leading_to(fact.at)[0]
+        own, (load, _, _, files) = self._leading_to.own, self._leading_to(fact.at)
         if own is None or self._project is None or not isinstance(load, ast.Call):
             return False
-        if self._application.is_of_several and is_never_written(own, self._project, load, self._leading_to(fact.at)[3]):
-            return True
-        return self._application.is_of_several and is_saved_on_cpu(own, self._project, load)
+        if not self._application.is_of_several:
+            return False
+        return is_never_written(own, self._project, load, files) or self._saved.is_read_by(own, self._project, load)
 
     def _is_read_apart(self, fact: CheckpointLoad) -> bool:
         if fact.of_data or fact.brought_back:

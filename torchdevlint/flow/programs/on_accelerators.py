@@ -86,20 +86,26 @@ class OnAccelerators:
 
     def _values(self, program: Running) -> PlacedValues | None:
         """Where the values of a program go; None where it is too large to be followed."""
+        values = self._begun(program)
+        return values if values is not None and values.is_complete else None
+
+    def _begun(self, program: Running) -> PlacedValues | None:
+        """The same as far as they were followed."""
         if len(program.scopes) > MOST_CODE:
             return None
         if id(program) not in self._placed:
             self._placed[id(program)] = PlacedValues(program)
-        values = self._placed[id(program)]
-        return values if values.is_complete else None
+        return self._placed[id(program)]
 
     def _is_placed(self, program: Running, operand: Operand, *, unknown: bool = True) -> bool:
         """Whether an operand may be on an accelerator in a program; `unknown` where that is not asked."""
         assert self._project is not None
-        file = program.file(self._project.path)
+        file = program.file(operand.span.file or self._project.path)
         node = None if file is None else expression_of(file.tree, operand.span)
-        values = None if file is None or node is None else self._values(program)
-        if file is None or node is None or values is None:
+        values = None if file is None or node is None else self._begun(program)
+        if values is not None and values.placing.places_nothing:
+            return False
+        if file is None or node is None or values is None or not values.is_complete:
             return unknown
         return values.may_be_placed(scope_of(file, self._project, operand.span.row), node)
 

@@ -44,7 +44,7 @@ class PlacedValues:
 
     def __init__(self, running: Running) -> None:
         self._running = running
-        self._placing = Placing(running.scopes)
+        self.placing = Placing(running.scopes)
         self._units = running.scopes
         self._held = HeldTokens(len(self._units))
         self._given: dict[ast.AST, frozenset[Token]] = {}
@@ -114,7 +114,7 @@ class PlacedValues:
                 (scope.file.path, node.lineno, names[0]), [owner.of if is_decorated(node, "classmethod") else owner]
             )
         bases = (dotted_path(each) or "" for each in scope.owner.bases)
-        if any(self._placing.is_of_library(scope.file.tree, each) for each in bases):
+        if any(self.placing.is_of_library(scope.file.tree, each) for each in bases):
             self._moved([owner])
         if not self._are_placed([owner]):
             return
@@ -138,7 +138,7 @@ class PlacedValues:
     def _drop(self, scope: Scope, node: ast.expr) -> None:
         """A statement that is one expression: what is moved there may be a Module, which moves in place."""
         tokens = self._value(scope, node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and self._placing.may_move(scope, node):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and self.placing.may_move(scope, node):
             self._bind(scope, node.func.value, tokens)
 
     def _assign(self, scope: Scope, target: ast.expr, value: ast.expr) -> None:
@@ -239,7 +239,8 @@ class PlacedValues:
         if isinstance(function, ast.Call):
             self._drop(scope, function)  # ``net.to(device)(x)`` moves in place
         receiver = self._value(scope, function.value) if isinstance(function, ast.Attribute) else _NOTHING
-        if self._placing.may_move(scope, call):
+        asked = self.placing.tensor_asked(call)
+        if self.placing.may_move(scope, call) and (asked is None or self._are_placed(self._value(scope, asked))):
             self._moved(receiver)
             return frozenset({*receiver, PLACED})
         last, path = last_name(function), dotted_path(function) or ""
@@ -264,11 +265,11 @@ class PlacedValues:
 
     def _of_library(self, scope: Scope, call: ast.Call, receiver: frozenset[Token], together: set[Token]) -> set[Token]:
         """What a call gives of which the project knows nothing: it may be made of all that the call says."""
-        if self._placing.may_make(scope, call):
+        if self.placing.may_make(scope, call):
             self._moved(receiver | together)
             return {*receiver, *together, PLACED}
         self._call_back(together)
-        if PLACED in receiver or self._placing.is_of_library(scope.file.tree, dotted_path(call.func) or ""):
+        if PLACED in receiver or self.placing.is_of_library(scope.file.tree, dotted_path(call.func) or ""):
             self._moved(together)
         found = self._got_out(together | receiver)
         is_placing = self._are_placed(found)

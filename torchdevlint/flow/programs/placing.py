@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.handed_devices import HandedDevices
 from torchdevlint.flow.programs.set_to_cpu import set_to_cpu
+from torchdevlint.flow.programs.switched_off import SwitchedOff
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.cuda_literals import Scope, is_of_tensor, is_settled, names_cpu
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_cpu_spec, last_name, places_in, public_path
+from torchdevlint.flow.scope.cuda_literals import CPU, Named, Scope, is_named, is_of_tensor, is_settled
+from torchdevlint.flow.scope.names import (
+    argument_names,
+    dotted_path,
+    is_cpu_spec,
+    is_dtype,
+    last_name,
+    places_in,
+    public_path,
+)
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -54,15 +64,35 @@ class Placing:
 
     def __init__(self, scopes: Iterable[tuple[Scope, ast.stmt]]) -> None:
         parts = list(scopes)
-        self._calls = [(scope, call) for scope, node in parts for call in nodes_in(node, ast.Call)]
+        self._parts = parts
+        self._asked = {id(call): tensor for _, node in parts for tensor, call in _below_questions(node)}
+        calls = [(scope, call) for scope, node in parts for call in nodes_in(node, ast.Call)]
+        switches = SwitchedOff(parts, calls)
+        self._never_run = switches.never_run
+        self._cpu = Named(CPU, switches.outcome, lambda value: id(value) in switches.never_run)
+        self._calls = [(scope, call) for scope, call in calls if id(call) not in self._never_run]
         self._keeps_devices = any(_keeps_device(node) for _, node in parts)
         self._handed = HandedDevices(self._calls, self._names_cpu)
         self._trains_on_cpu = _train_on_cpu(self._calls)
         self._set_to_cpu = set_to_cpu(parts)
 
+    @cached_property
+    def places_nothing(self) -> bool:
+        """Whether none of the code brings anything to an accelerator."""
+        if any(_of_libraries(scope.file.tree) for scope, _ in self._parts):
+            return False
+        calls = [each for each in self._calls if self.tensor_asked(each[1]) is None]
+        return not any(self.may_make(*each) or self.may_move(*each) for each in calls)
+
+    def tensor_asked(self, call: ast.Call) -> ast.expr | None:
+        """The tensor that a move goes after: ``if x.is_cuda: y = y.cuda()``."""
+        return self._asked.get(id(call))
+
     def may_move(self, scope: Scope, call: ast.Call) -> bool:
         """Whether a method brings what it is called of to an accelerator: ``x.to(device)``, ``x.cuda()``."""
         if not isinstance(call.func, ast.Attribute) or public_path(call.func) == "torch.cuda":
+            return False
+        if id(call) in self._never_run:
             return False
         if call.func.attr == "cuda":
             return True
@@ -72,6 +102,8 @@ class Placing:
     def may_make(self, scope: Scope, call: ast.Call) -> bool:
         """Whether a function or class of a library may bring what it makes, or is given, to an accelerator."""
         path, last = public_path(call.func), last_name(call.func)
+        if id(call) in self._never_run:
+            return False
         if last in _PLACING or path == "torch.cuda.device":
             return not (self._trains_on_cpu and _is_trainer(scope, call))
         if path.endswith("device") or last in ("isinstance", "print"):
@@ -89,7 +121,11 @@ class Placing:
         return is_settled(place) or self._follows(scope, place) or self._handed.is_so(scope, place)
 
     def _names_cpu(self, scope: Scope, place: ast.expr) -> bool:
-        return (isinstance(place, ast.Attribute) and place.attr in self._set_to_cpu) or names_cpu(scope, place)
+        if is_dtype(place):
+            return True  # what is called by the name of a function that is given a device may be told a type
+        return (isinstance(place, ast.Attribute) and place.attr in self._set_to_cpu) or is_named(
+            scope, place, self._cpu
+        )
 
     def _follows(self, scope: Scope, place: ast.expr) -> bool:
         """Whether it is where a tensor of an object is, or a name for a place at hand: ``device = self.table.device``.
@@ -104,6 +140,15 @@ class Placing:
             values = values_by_path(function).get(place.id, [])  # type: ignore[arg-type]
         is_of_object = not self._keeps_devices
         return bool(values) and all(is_settled(each) or (is_of_object and _is_of_kept(each)) for each in values)
+
+
+def _below_questions(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.Call]]:
+    """The calls that are only run where a tensor is on an accelerator, as a test of it says, with the tensor."""
+    tests: list[ast.If | ast.IfExp] = [*nodes_in(node, ast.If), *nodes_in(node, ast.IfExp)]
+    for each in tests:
+        if isinstance(each.test, ast.Attribute) and each.test.attr == "is_cuda":
+            body = each.body if isinstance(each.body, list) else [each.body]
+            yield from ((each.test.value, call) for held in body for call in nodes_in(held, ast.Call))
 
 
 def _is_of_kept(place: ast.expr) -> bool:

@@ -20,6 +20,7 @@ from torchdevlint.flow.programs.coming import Programs
 from torchdevlint.flow.programs.on_accelerators import MOST_CODE, scope_of
 from torchdevlint.flow.programs.placed_parts import may_have_parts_placed
 from torchdevlint.flow.programs.placed_values import PlacedValues
+from torchdevlint.flow.programs.running import Running
 from torchdevlint.flow.scope.names import argument_names, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -31,45 +32,60 @@ _MOST_SAVES = 8
 _OF_TORCH = (".pt", ".pth", ".tar", ".ckpt", ".bin", ".pkl", ".model")
 
 
-def is_saved_on_cpu(own: ModuleFile, project: Project, load: ast.Call) -> bool:
-    """Whether programs of the project write what a load reads, and none may have anything of it on an accelerator."""
-    changes = sorted(torch_api.CHANGES_DEFAULT)
-    if any(word in own.source.text or project.saying((word,)) != () for word in changes):
-        return False
-    saves = _beside(own, load) or _saves_of(own, project, load)
-    if saves is None or not 0 < len(saves) <= _MOST_SAVES:
-        return False
-    is_seen = False
-    for file, save in saves:
-        answer = _may_be_placed(file, project, save)
-        if answer:
+class SavedOnCpu:
+    """What is saved by the programs of one project, each of which is followed once for all that is asked of it."""
+
+    def __init__(self) -> None:
+        self._programs: dict[str, tuple[Programs, Project]] = {}
+        self._values: dict[Running, PlacedValues] = {}
+
+    def is_read_by(self, own: ModuleFile, project: Project, load: ast.Call) -> bool:
+        """Whether programs of the project write what a load reads, and none may have it on an accelerator."""
+        changes = sorted(torch_api.CHANGES_DEFAULT)
+        if any(word in own.source.text or project.saying((word,)) != () for word in changes):
             return False
-        is_seen = is_seen or answer is False
-    return is_seen
+        saves = _beside(own, load) or _saves_of(own, project, load)
+        if saves is None or not 0 < len(saves) <= _MOST_SAVES:
+            return False
+        is_seen = False
+        for file, save in saves:
+            answer = self._may_be_placed(file, project, save)
+            if answer:
+                return False
+            is_seen = is_seen or answer is False
+        return is_seen
 
+    def _may_be_placed(self, file: ModuleFile, project: Project, save: ast.Call) -> bool | None:
+        """Whether a program may save what is on an accelerator; None where none is seen to come to a call."""
+        if file.path not in self._programs:
+            asked = Project(file.path, project.library)
+            self._programs[file.path] = Programs(file, asked, Callers(file.tree, asked, lambda *_: {})), asked
+        programs, asked = self._programs[file.path]
+        try:
+            return self._is_placed_by(file, asked, save, programs)
+        finally:
+            project.add(asked)
 
-def _may_be_placed(file: ModuleFile, project: Project, save: ast.Call) -> bool | None:
-    """Whether a program may save what is on an accelerator; None where none is seen to come to a call."""
-    asked = Project(file.path, project.library)
-    try:
-        return _is_placed_by(file, asked, save)
-    finally:
-        project.add(asked)
-
-
-def _is_placed_by(file: ModuleFile, asked: Project, save: ast.Call) -> bool | None:
-    coming = Programs(file, asked, Callers(file.tree, asked, lambda *_: {})).coming_to(save.lineno)
-    value = save.args[0] if save.args else keyword_of(save, "obj")
-    if coming is None or value is None or any(len(each.scopes) > MOST_CODE for each in coming):
-        return True
-    scope = scope_of(file, asked, save.lineno)
-    known: list[PlacedValues] = []
-    for each in coming:
-        known.append(PlacedValues(each))
-        if not known[-1].is_complete or may_have_parts_placed(known[-1], scope, value):
+    def _is_placed_by(self, file: ModuleFile, asked: Project, save: ast.Call, programs: Programs) -> bool | None:
+        coming = programs.coming_to(save.lineno)
+        value = save.args[0] if save.args else keyword_of(save, "obj")
+        if coming is None or value is None or any(len(each.scopes) > MOST_CODE for each in coming):
             return True
-    is_run = scope.function is None or any(each.calls.come_to((file.path, scope.function.lineno)) for each in known)
-    return False if known and is_run else None
+        scope = scope_of(file, asked, save.lineno)
+        known: list[PlacedValues] = []
+        for each in coming:
+            known.append(self._followed(each))
+            if known[-1].placing.places_nothing:
+                continue
+            if not known[-1].is_complete or may_have_parts_placed(known[-1], scope, value):
+                return True
+        is_run = scope.function is None or any(each.calls.come_to((file.path, scope.function.lineno)) for each in known)
+        return False if known and is_run else None
+
+    def _followed(self, program: Running) -> PlacedValues:
+        if program not in self._values:
+            self._values[program] = PlacedValues(program)
+        return self._values[program]
 
 
 def _beside(own: ModuleFile, load: ast.Call) -> list[tuple[ModuleFile, ast.Call]] | None:

@@ -19,11 +19,11 @@ def set_to_cpu(parts: Iterable[tuple[Scope, ast.stmt]]) -> frozenset[str]:
     Nothing says them otherwise: as a keyword, or as a text, by which options are read and set.
     """
     parts = list(parts)
-    if any(_sets_whatever(node) for _, node in parts):
+    if any(sets_whatever(node) for _, node in parts):
         return frozenset()
     found: dict[str, set[bool]] = {}
     for scope, node in parts:
-        for name, value in _stores(node):
+        for name, value in stores_in(node):
             if not isinstance(value, ast.Attribute) or value.attr != name:
                 found.setdefault(name, set()).add(value is not None and names_cpu(scope, value))
     on_cpu = {name for name, each in found.items() if each == {True}} - {_OF_ANYTHING}
@@ -31,7 +31,7 @@ def set_to_cpu(parts: Iterable[tuple[Scope, ast.stmt]]) -> frozenset[str]:
     return frozenset(on_cpu - said)
 
 
-def _stores(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
+def stores_in(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
     """The attributes that are set, each with what it is set to in a plain assignment."""
     values = {id(target): each.value for each in nodes_in(node, ast.Assign) for target in each.targets}
     values.update({id(each.target): each.value for each in nodes_in(node, ast.AnnAssign) if each.value is not None})
@@ -46,7 +46,7 @@ def _said(node: ast.stmt) -> Iterator[str]:
     yield from (text.lstrip("-").replace("-", "_") for text in texts)
 
 
-def _sets_whatever(node: ast.stmt) -> bool:
+def sets_whatever(node: ast.stmt) -> bool:
     """Whether attributes are set by names that are not written down."""
     if any(each.attr == "__dict__" for each in nodes_in(node, ast.Attribute)):
         return True

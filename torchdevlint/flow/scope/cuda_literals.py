@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.bound_anew import overwritten
 from torchdevlint.flow.scope.gpu_numbers import gpu_numbers
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype, last_name, places_in, public_path
@@ -21,7 +24,7 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node, own_assignments_in, own_nodes_in
 
 _CUDA = regex(r"cuda(?::.*)?")
-_CPU = regex(r"cpu(?::\d+)?")
+CPU = regex(r"cpu(?::\d+)?")
 _MOST_HOPS = 5
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TOLD = frozenset("self cls args opt opts options cfg config conf params hparams torch".split())
@@ -165,52 +168,80 @@ def is_of_own_weight(place: str) -> bool:
     return last == "device" and place.startswith("self.") and owner.rpartition(".")[2] in _WEIGHTS
 
 
+def _is_open(_: Text, test: ast.expr) -> bool | None:
+    """How a test comes out where nothing is known of a program."""
+    return bool(test.value) if isinstance(test, ast.Constant) else None
+
+
+class Named(NamedTuple):
+    """What a device has to be called, and what a program is known to do on its way there."""
+
+    called: re.Pattern[str]
+    outcome: Callable[[Text, ast.expr], bool | None] = _is_open
+    """How a test comes out, where it is the same in each run."""
+    never_run: Callable[[ast.expr], bool] = lambda _: False
+
+
+_FOR_CUDA, _FOR_CPU = Named(_CUDA), Named(CPU)
+
+
 def is_cuda(scope: Text, node: ast.expr) -> bool:
     """Whether an expression surely names CUDA: a text, a device made of one, a name that holds nothing else.
 
     So does the number of a GPU.
     """
-    return _is_named(scope, node, _CUDA) or dotted_path(node) in gpu_numbers(scope.tree)
+    return is_named(scope, node, _FOR_CUDA) or dotted_path(node) in gpu_numbers(scope.tree)
 
 
 def names_cpu(scope: Text, node: ast.expr) -> bool:
     """Whether an expression surely names the CPU, likewise."""
-    return _is_named(scope, node, _CPU)
+    return is_named(scope, node, _FOR_CPU)
 
 
-def _is_named(scope: Text, node: ast.expr, named: re.Pattern[str], hops: int = _MOST_HOPS) -> bool:
+def is_named(scope: Text, node: ast.expr, named: Named, hops: int = _MOST_HOPS) -> bool:
     if hops == 0:
         return False
+    if isinstance(node, ast.IfExp):
+        taken = named.outcome(scope, node.test)
+        arms = [node.body, node.orelse] if taken is None else [node.body if taken else node.orelse]
+        return all(is_named(scope, each, named, hops - 1) for each in arms)
     text = _beginning(node)
     if text is not None:
-        return named.fullmatch(text) is not None
+        return named.called.fullmatch(text) is not None
     if isinstance(node, ast.Call):
         called = dotted_path(node.func) or ""
         if called.endswith("device") and len(node.args) in (1, 2):
-            return _is_named(scope, node.args[0], named, hops - 1)
+            return is_named(scope, node.args[0], named, hops - 1)
         return _gives(scope, called, named, hops)
     path = dotted_path(node)
     return path is not None and _holds(scope, path, named, hops)
 
 
-def _holds(scope: Text, path: str, named: re.Pattern[str], hops: int) -> bool:
+def _holds(scope: Text, path: str, named: Named, hops: int) -> bool:
     if isinstance(scope.function, _FUNCTIONS) and path in argument_names(scope.function):
         return False
     for each in scope.around:
-        own = each is scope.tree and path not in _bound_within(scope.tree)
-        values = _own_values(scope.tree).get(path) if own else values_by_path(each).get(path)
+        values = values_in_force(scope, each, path)
         if values:
-            return all(_is_named(scope, value, named, hops - 1) for value in values)
+            values = [value for value in values if not named.never_run(value)] or values
+            return all(is_named(scope, value, named, hops - 1) for value in values)
     first, _, rest = path.partition(".")
     constants = _classes(scope.tree).get(first)
     if constants is not None:
         values = values_by_path(constants).get(rest, [])
-        return bool(values) and all(_is_named(scope, value, named, hops - 1) for value in values)
+        return bool(values) and all(is_named(scope, value, named, hops - 1) for value in values)
     led = scope.elsewhere(path)
     return led is not None and _holds(*led, named, hops - 1)
 
 
-def _gives(scope: Text, path: str, named: re.Pattern[str], hops: int) -> bool:
+def values_in_force(scope: Text, around: ast.AST, path: str) -> list[ast.expr]:
+    """What a scope around some text assigns to a path, but for values that it replaces before anything reads them."""
+    own = around is scope.tree and path not in _bound_within(scope.tree)
+    values = (_own_values(scope.tree) if own else values_by_path(around)).get(path, [])
+    return [each for each in values if each not in overwritten(around)] if len(values) > 1 else values
+
+
+def _gives(scope: Text, path: str, named: Named, hops: int) -> bool:
     """Whether a function of the project gives nothing but what is `named`: ``return f"cuda:{freest}"``."""
     function = _functions(scope.tree).get(path)
     if function is None:
@@ -218,7 +249,10 @@ def _gives(scope: Text, path: str, named: re.Pattern[str], hops: int) -> bool:
         return led is not None and _gives(*led, named, hops - 1) if hops else False
     inside = scope.within(function)
     returned = [each.value for each in own_nodes_in(function, ast.Return)]
-    return bool(returned) and all(each is not None and _is_named(inside, each, named, hops - 1) for each in returned)
+    if None in returned:
+        return False
+    values = [each for each in returned if each is not None and not named.never_run(each)]
+    return bool(values) and all(is_named(inside, each, named, hops - 1) for each in values)
 
 
 @once_a_node
