@@ -139,18 +139,28 @@ def test_what_is_moved_to_where_an_object_keeps_a_tensor(tmp_path: Path, more: s
             "other.py", "from net import Net\nfrom helper import place\nprint(Net().to(place()))\n", 1, id="program"
         ),
         pytest.param("other.py", "from net import Net\nprint(Net())\n", 0, id="a program of the CPU"),
-        pytest.param("README.md", "```python\nfrom net import Net\n```\n", 2, id="people"),
-        pytest.param("run.yaml", "model:\n  _target_: net.Net\n", 2, id="a configuration"),
-        pytest.param("run.yaml", "model: Net\n", 2, id="a value of a configuration"),
+        pytest.param("README.md", "```python\nfrom net import Net\n```\n", 0, id="people"),
+        pytest.param("run.yaml", "model:\n  _target_: net.Net\n", 0, id="a configuration"),
+        pytest.param("run.yaml", "model: Net\n", 0, id="a value of a configuration"),
         pytest.param("run.yaml", "Net: 3\n", 0, id="a key of a configuration"),
         pytest.param(
-            "plug.py", "import importlib, sys\nprint(importlib.import_module(sys.argv[1]).Net)\n", 2, id="by a text"
+            "plug.py", "import importlib, sys\nprint(importlib.import_module(sys.argv[1]).Net)\n", 0, id="by a text"
         ),
     ],
 )
 def test_other_programs(tmp_path: Path, name: str, text: str, rows: int) -> None:
+    """Whoever may come there by a text or a configuration is not seen to bring anything to an accelerator."""
     root = application(tmp_path, helper=ASKING, net=NET, main=MAIN)
     (root / name).write_text(text)
+    assert found(root).count("net.py:TDL003") == rows
+    assert found(root, "TDL003").count("net.py:TDL003") == 2
+
+
+@pytest.mark.parametrize(("asked", "rows"), [("print(Net())", 2), ("", 0)], ids=["started itself", "imported alone"])
+def test_a_program_that_nobody_follows(tmp_path: Path, asked: str, rows: int) -> None:
+    """It imports what a text names: where it is the file itself, what it moves by name stands for evidence."""
+    plug = f"\nif __name__ == '__main__':\n    import importlib\n    importlib.import_module(input())\n    {asked}\n"
+    root = application(tmp_path, helper=ASKING, net=NET + plug * bool(asked), main=MAIN + plug * (not asked))
     assert found(root).count("net.py:TDL003") == rows
 
 

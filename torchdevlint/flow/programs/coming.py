@@ -53,6 +53,11 @@ class Programs:
             self._coming[line] = [each for each in self._known or () if each.comes_to(self._own.path, line)]
         return self._coming[line]
 
+    @property
+    def are_of_unknown_ways(self) -> bool:
+        """Whether the file is a program itself, and nobody knows all that it runs."""
+        return self._known is None and self._is_started(self._own)
+
     @cached_property
     def are_seen(self) -> bool:
         """Whether some of what leads to the file does by itself what a program does, or did so before."""
@@ -104,10 +109,14 @@ class Programs:
         return found
 
     def _runs(self, file: ModuleFile) -> bool:
-        """Whether the top level of a file calls what it made of something from the project: ``experiment.run()``."""
+        """Whether the top level of a file calls what it made of something from the project: ``experiment.run()``, or
+        ``Trainer(model).run()``.
+        """
         made = {path for each in file.tree.body for path in _made_by(each) if self._is_own(file, path[1])}
         names = {name for name, _ in made}
         called = [each.value.func for each in file.tree.body if _is_call(each)]  # type: ignore[attr-defined]
+        receivers = [each.value for each in called if isinstance(each, ast.Attribute)]
+        called += [each.func for each in receivers if isinstance(each, ast.Call)]
         return any(
             first_name(dotted_path(each) or "") in names or (isinstance(each, ast.Name) and self._is_own(file, each.id))
             for each in called

@@ -198,10 +198,15 @@ class Home:
         return is_of_fixture_on_cpu(own, self._project, at.row)
 
     def _is_of_tensors_of_the_cpu(self, fact: Fact) -> bool:
-        """Whether code that does not speak of devices reads, or mixes with its own, an argument that nobody places."""
+        """Whether no program shows that tensors of two devices meet, or code that does not speak of devices reads, or
+        mixes with its own, an argument that nobody places.
+        """
+        is_several = self._application.is_of_several
+        if isinstance(fact, MIXING) and self._is_seen and is_several and not self._on_accelerators.may_show(fact):
+            return True  # all that may come there lies in the project
         if not isinstance(fact, (LossNotMoved, MixedDevices, ReadOnHost)) or fact.placed_by_caller:
             return False
-        if self._stands_alone and self._application.is_of_several and self._application.is_of_cpu:
+        if self._stands_alone and is_several and self._application.is_of_cpu:
             return True
         if isinstance(fact, MixedDevices) and self._is_seen and self._is_of_what_is_on_the_cpu(fact):
             return True

@@ -52,6 +52,16 @@ class OnAccelerators:
         coming = [] if programs is None else programs.seen_at(fact.at.row)
         return any(self._is_placed(each, _placed(fact), unknown=False) for each in coming)
 
+    def may_show(self, fact: Fact) -> bool:
+        """Whether a program that is seen to run a line may bring an operand to an accelerator, as `show`; so may one
+        that is too large to be followed, or a file that is started with what nobody knows.
+        """
+        programs = self._application.programs
+        if programs is None or fact.at.file or programs.are_of_unknown_ways:
+            return True
+        seen = programs.seen_at(fact.at.row)
+        return any(self._values(each) is None for each in seen) or self.show(fact)
+
     def move_what_holds(self, line: int) -> bool:
         """Whether each program that comes to a line may move objects of the class around it, as far as is known."""
         programs = self._application.programs
