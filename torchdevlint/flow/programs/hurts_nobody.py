@@ -30,25 +30,23 @@ from torchdevlint.flow.programs.composed import is_transform_alone
 from torchdevlint.flow.programs.dead_lines import DeadLines
 from torchdevlint.flow.programs.differentiated import is_only_differentiated
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
-from torchdevlint.flow.programs.given_in_place import is_given_in_place
 from torchdevlint.flow.programs.given_paths import is_written_by_hooks, is_written_by_this_run, ways_of_writing
 from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
 from torchdevlint.flow.programs.leading_to import LeadingTo
 from torchdevlint.flow.programs.local_to_tests import is_met_in_test, is_of_fixture_on_cpu, is_of_test_on_cpu, is_test
 from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.machines import Machines
+from torchdevlint.flow.programs.made_for_others import is_made_for_others
 from torchdevlint.flow.programs.moved_before import is_moved_before
 from torchdevlint.flow.programs.moved_results import is_moved_where_called
 from torchdevlint.flow.programs.needless_moves import is_lost_in_vain
 from torchdevlint.flow.programs.never_finished import is_never_finished
 from torchdevlint.flow.programs.never_written import is_never_written
 from torchdevlint.flow.programs.on_accelerators import MIXING, OnAccelerators
-from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.read_by_wrapped import is_read_by_wrapped
 from torchdevlint.flow.programs.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.saved_on_cpu import SavedOnCpu
-from torchdevlint.flow.programs.tensors_alone import TensorsAlone
 from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.asserted import asserts_cuda
@@ -56,7 +54,6 @@ from torchdevlint.flow.scope.cuda_literals import Scope, is_of_own_weight
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
-from torchdevlint.project.modules import is_main_guard
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
@@ -114,7 +111,7 @@ class Home:
         is_theory = fact.is_theory and self._application.is_of_several
         is_apart = is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))
         is_alone = self._application.has_no_users
-        if is_alone and (is_apart or (isinstance(fact, MixedDevices) and self._is_made_for_others(fact))):
+        if is_alone and (is_apart or self._is_made_for_others(fact)):
             return True
         if fact.is_of_processes and self._project.path.endswith(NOTEBOOK) and is_one_process(self._tree):
             return True
@@ -228,22 +225,11 @@ class Home:
             return True
         return is_transform_alone(own, self._project, fact.at.row)
 
-    def _is_made_for_others(self, fact: MixedDevices) -> bool:
-        """Whether what stayed is made where a file tries what it defines for others, under its main guard, or is made
-        of what is no tensor, while its programs give tensors; or by those who move what keeps it to the same device.
-        """
-        rows = [0 if each.span.file else each.span.row for each in fact.creations]
-        own = self._leading_to.own
-        if not rows or own is None or self._project is None:
+    def _is_made_for_others(self, fact: Fact) -> bool:
+        own, project = self._leading_to.own, self._project
+        if own is None or project is None or not isinstance(fact, MixedDevices):
             return False
-        if is_given_in_place(self._tree, fact, self._project):
-            return True
-        guards = [each for each in self._tree.body if is_main_guard(each)]
-        is_tried = all(first_holding(guards, each) for each in rows) and first_holding(guards, fact.at.row) is None
-        if is_tried and not is_program(self._tree) and self._callers.importers():
-            return True
-        given = TensorsAlone([own, *self._callers.parsed(self._callers.importers())])
-        return self._application.is_of_several and all(map(given.are_given, rows))
+        return is_made_for_others(fact, own, project, self._callers, is_of_several=self._application.is_of_several)
 
     def _is_made_when_built(self, made: Creation) -> bool:
         """Whether a tensor is made where all is on the CPU still, since constructors alone come there."""
