@@ -183,8 +183,7 @@ SETTINGS_KEYS = {
     ),
     "exclude": Key(
         STRINGS,
-        "What to leave out of a folder, in the patterns of `.gitignore`; what is named on the command line is "
-        "linted.",
+        "What to leave out of a folder, in the patterns of `.gitignore`; what is named on the command line is linted.",
     ),
     "extend_exclude": Key(STRINGS, "Patterns to leave out besides those of `exclude`."),
     "respect_gitignore": Key(BOOLEAN, "Leave out what `.gitignore` files and `.git/info/exclude` name."),

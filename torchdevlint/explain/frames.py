@@ -46,9 +46,7 @@ LIBRARY = regex(
 )
 """Files of Python, of PyTorch, of installed packages, of launchers and debuggers."""
 
-_TORCH = regex(
-    r"(.+[/\\])torch[/\\](?:nn|utils|cuda|_tensor\.py|tensor\.py|functional\.py|serialization\.py|autograd)"
-)
+_TORCH = regex(r"(.+[/\\])torch[/\\](?:nn|utils|cuda|_tensor\.py|tensor\.py|functional\.py|serialization\.py|autograd)")
 _PYTHON = regex(r'File "(?P<path>[^"]{1,1000})", line (?P<row>\d{1,9})(?:, in (?P<function>.{0,200}))?')
 _IPYTHON = regex(r"^\s*File (?P<path>[~./\\\w][^\"\n]{0,1000}?):(?P<row>\d{1,9}), in (?P<function>[\w.<>]+)?")
 _IPYTHON_7 = regex(

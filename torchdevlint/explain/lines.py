@@ -8,9 +8,7 @@ MOST = 20_000
 """Letters of one line that are looked at."""
 
 _COLOURS = regex(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b\[[0-9;]*m|(?<!\w)\[[0-9;]{1,12}m")
-_LINKS = regex(
-    r"\[([^\[\]]{1,300})\]\((?:file|vscode|https?)[^)\s]{0,1000}\)|(?<=\S) <https?://localhost[^>]{0,200}>"
-)
+_LINKS = regex(r"\[([^\[\]]{1,300})\]\((?:file|vscode|https?)[^)\s]{0,1000}\)|(?<=\S) <https?://localhost[^>]{0,200}>")
 _STREAM = regex(
     r"^\s*(?:"
     r"\[?(?:rank|default|RANK ?)\d+\]?:\s?"  # torchrun

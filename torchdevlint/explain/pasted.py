@@ -36,9 +36,7 @@ LONGEST = 600
 TRIED = 8
 """Errors of one kind that are tried for one with a line of the user's."""
 
-_HEAD = regex(
-    r"(?<![\w.])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration))(?:: |:?$|\((?=['\"]))"
-)
+_HEAD = regex(r"(?<![\w.])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration))(?:: |:?$|\((?=['\"]))")
 _WORDS = ("rror", "xception", "arning", "Iteration")
 """One of these is in every line that `_HEAD` matches."""
 _HEADER = "Traceback (most recent call last)"

@@ -25,9 +25,7 @@ def silencing(finding: Diagnostic, content: Content, ignore_noqa: bool = False) 
     return fix if silent else None
 
 
-def silenced(
-    data: bytes, findings: Sequence[Diagnostic], ignore_noqa: bool = False
-) -> tuple[bytes, list[Diagnostic]]:
+def silenced(data: bytes, findings: Sequence[Diagnostic], ignore_noqa: bool = False) -> tuple[bytes, list[Diagnostic]]:
     """A content with comments that silence findings in it, and the findings that no comment silences.
 
     Where the text would not be Python after a comment, it is left out.

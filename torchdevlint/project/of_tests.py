@@ -6,9 +6,7 @@ from torchdevlint.patterns import LinePattern, regex
 
 _FOLDERS = frozenset({"test", "tests"})
 _NAME = regex(r"test_.*\.py|.*_tests?\.py")
-_TEST = LinePattern(
-    r"^\s*(?:async\s+)?(?:def test_|class Test)|\b(?:pytest|unittest)\b", "pytest unittest test_ Test"
-)
+_TEST = LinePattern(r"^\s*(?:async\s+)?(?:def test_|class Test)|\b(?:pytest|unittest)\b", "pytest unittest test_ Test")
 
 
 def is_of_tests(path: str, text: str) -> bool:

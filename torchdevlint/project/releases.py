@@ -132,4 +132,3 @@ def _before(number: Release) -> Release:
     while len(kept) > 1 and kept[-1] == 0:
         kept.pop()
     return (*kept[:-1], kept[-1] - 1, _LAST)
-

@@ -104,6 +104,8 @@ class DeprecatedAmp(Fact, frozen=True):
 _AMP = {"autocast": (2, 4), "GradScaler": (2, 4), "custom_fwd": (2, 4), "custom_bwd": (2, 4)}
 """Names of ``torch.cuda.amp``, and the release that deprecated them."""
 _MODULES = ("torch.cuda.amp", "torch.cuda.amp.autocast_mode", "torch.cuda.amp.grad_scaler")
+
+
 def _amp(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     _record_amp(frame, state, node, name.rpartition(".")[2], _replaced(frame, node, name.rpartition(".")[2]))
 

@@ -14,9 +14,7 @@ Place = tuple[int, int]
 """Where a value starts, and where it ends."""
 
 _BLANK = regex(r"[ \t\r\n]*")
-_CHARACTER = regex(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL
-)
+_CHARACTER = regex(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 _read = json.JSONDecoder().raw_decode
 
 

@@ -57,9 +57,7 @@ def _calls(frame: Frame, node: ast.Call, names: tuple[str, ...]) -> bool:
     return isinstance(called, Ref) and called.name.startswith(names)
 
 
-def _begins(
-    frame: Frame, scope: ast.AST | None, node: ast.expr, begins: Begins, names: int = _MOST_NAMES
-) -> bool:
+def _begins(frame: Frame, scope: ast.AST | None, node: ast.expr, begins: Begins, names: int = _MOST_NAMES) -> bool:
     """Whether a path begins so; `names` is how many are followed."""
     if begins(frame, node):
         return True

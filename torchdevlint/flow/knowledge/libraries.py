@@ -166,6 +166,11 @@ def makes_model(name: str) -> bool:
     return _MAKES_MODEL.fullmatch(name) is not None
 
 
+def is_part_with_weights(name: str, attribute: str) -> bool:
+    """Whether it is the layers before the classifier of a model of torchvision: ``models.vgg19().features``."""
+    return attribute == "features" and name.startswith("torchvision.models.") and makes_model(name)
+
+
 def is_module(name: str) -> bool:
     """Whether a class of another library is surely a `torch.nn.Module`."""
     found = known(name)

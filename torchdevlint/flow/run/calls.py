@@ -32,7 +32,7 @@ from torchdevlint.flow.run.instances import given_to, read_by_class
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
 from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, run_as_module, unseen_result
-from torchdevlint.flow.run.outputs import follows_input, of_forward, takes_lengths
+from torchdevlint.flow.run.outputs import of_forward, takes_lengths
 from torchdevlint.flow.run.prepared import prepare
 from torchdevlint.flow.run.tensor_methods import call_tensor_method, names_dimension, tensor_operands
 from torchdevlint.flow.run.unknown_calls import (
@@ -41,10 +41,11 @@ from torchdevlint.flow.run.unknown_calls import (
     as_tensor,
     call_unknown,
     is_known,
-    is_module_by_use,
     is_moved_away,
     note_layer,
     of_inputs,
+    of_method,
+    of_model,
     of_unknown_callee,
     unknown_method,
 )
@@ -170,8 +171,8 @@ def _brought_by_kind(
         if held and not is_named_like_a_loss(callee):
             return opaque_result(operands, receiver.device, given_by(receiver, receiver.device, node))
         compare_with_batch(frame, state, node, operands)
-        if is_module_by_use(frame, callee):
-            return follows_input(operands)
+        if (shown := of_model(frame, callee, operands)) is not None:
+            return shown
         if _is_kept(receiver, callee.attr):
             return of_unknown_callee(frame, state, node, arguments)
     if type(receiver) is Library and distributions.is_distribution(receiver.name):
@@ -208,7 +209,7 @@ def _method_of_unknown(
     if found != UNKNOWN or callee.attr in LEAVES_TENSORS or is_moved_away(frame, callee, arguments):
         return found if given is None else looked_up(given, callee, arguments) or found
     if given is None or callee.attr in RUNS_IT:
-        return of_inputs(frame, node, arguments)
+        return of_method(frame, node, callee, arguments)
     held = callee.attr.rstrip("_") in _OF_TENSORS or is_getter(callee, arguments)
     return receiver if held or given.origin is not Origin.ARGUMENT else UNKNOWN
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.beside_buffers import beside_a_buffer
 from torchdevlint.flow.kinds.kept_arguments import as_used
-from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import appended
 from torchdevlint.flow.run.built_of_own import built_of_own, switches_mode
 from torchdevlint.flow.run.instances import as_made
@@ -279,6 +279,8 @@ def attribute_of_library(receiver: Library, name: str) -> Value:
         return attribute_of_library(receiver.inner, name) if isinstance(receiver.inner, Library) else UNKNOWN
     if name == "module" and receiver.inner is not None:
         return receiver.inner
+    if libraries.is_part_with_weights(receiver.name, name):
+        return receiver
     if (
         name in _PARAMETER_NAMES
         and receiver.device is not None

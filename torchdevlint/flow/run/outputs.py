@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.joins import alternatives, distribute
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
@@ -118,6 +118,19 @@ def follows_input(operands: Operands) -> Value:
     of_arguments = next(iter(given)) if len(given) == 1 else None
     if of_arguments is not None and of_arguments.origin is Origin.ARGUMENT:
         return Unknown(given=of_arguments)
+    return follows_moved(operands)
+
+
+def follows_moved(operands: Operands) -> Value:
+    """What is by its name a model gives for inputs that were moved to one place for it, be it under a condition."""
+    if is_told_by_word(operands):
+        return UNKNOWN
+    chosen = next((value for _, value in operands if type(value) is Choice), None)
+    if chosen is not None:
+        given = [(at, each) for at, each in operands if each is not chosen]
+        at = next(at for at, each in operands if each is chosen)
+        made = distribute(chosen, lambda each: follows_moved([*given, (at, each)]))
+        return made if any(isinstance(each, Tensor) for _, each in alternatives(made)) else UNKNOWN
     moved = [each for _, value in operands if isinstance(each := _as_placed(value), Tensor) and _was_placed(each)]
     places = {
         replace(each.device, index=None) for each in moved if each.device not in (TOP, Device(Origin.LITERAL, "meta"))

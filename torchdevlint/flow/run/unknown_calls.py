@@ -16,12 +16,13 @@ from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.moves import method_device, number_of_device, to_device
 from torchdevlint.flow.run.numpy_reads import note_unknown
 from torchdevlint.flow.run.objects import write_attribute
-from torchdevlint.flow.run.outputs import follows_input
+from torchdevlint.flow.run.operations import Operands
+from torchdevlint.flow.run.outputs import follows_input, follows_moved
 from torchdevlint.flow.run.rebound import of_rebound
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.chains import chained, unchained
-from torchdevlint.flow.scope.model_names import is_named_like_a_loss
+from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, positional_names
 from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
@@ -68,7 +69,24 @@ def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Argument
     by_use = is_module_by_use(frame, node.func)
     if not by_use or is_named_like_a_loss(node.func):
         made = of_unknown_callee(frame, state, node, arguments)
-    return follows_input(operands) if by_use and made == UNKNOWN else made
+    return made if made != UNKNOWN else of_model(frame, node.func, operands) or made
+
+
+def of_model(frame: Frame, callee: ast.expr, operands: Operands) -> Value | None:
+    """What a Module by its use gives, or what is named like a model and is given what was moved for it, else None."""
+    if is_module_by_use(frame, callee):
+        return follows_input(operands)
+    moved = follows_moved(operands) if is_named_like_a_model(callee) else UNKNOWN
+    return None if moved == UNKNOWN else moved
+
+
+def of_method(frame: Frame, node: ast.Call, callee: ast.Attribute, arguments: Arguments) -> Value:
+    """What a method of something unknown gives; one that runs a model does what its call does."""
+    made = of_inputs(frame, node, arguments)
+    if made != UNKNOWN or callee.attr != "forward":
+        return made
+    operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
+    return of_model(frame, callee.value, operands) or made
 
 
 def of_unknown_callee(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

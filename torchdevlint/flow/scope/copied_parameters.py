@@ -47,9 +47,7 @@ def _is_copy(value: ast.expr, kinds: Kinds) -> bool:
     return bool(called & _COPIES) and not called & _PLACES and _kind_of(value, _with_targets(value, kinds)) == LIVE
 
 
-def meeting_in(
-    function: ast.AST, copies: set[str], live: set[str], after: int = 0
-) -> tuple[ast.expr, ast.expr] | None:
+def meeting_in(function: ast.AST, copies: set[str], live: set[str], after: int = 0) -> tuple[ast.expr, ast.expr] | None:
     """The first operation behind a line that takes a copy and a parameter together, and the copy in it."""
     kinds = _kinds_in(function, copies, live)
     for node in (each for each in inside(function) if getattr(each, "lineno", 0) > after):

@@ -30,9 +30,7 @@ def stores_that_replace_all(scope: ast.AST) -> frozenset[ast.Subscript]:
 
     A loop that does not begin at 0 leaves items out, unless another statement stores some beforehand.
     """
-    stores = [
-        target for node in assignments_in(scope) for target in node.targets if isinstance(target, ast.Subscript)
-    ]
+    stores = [target for node in assignments_in(scope) for target in node.targets if isinstance(target, ast.Subscript)]
     found = set()
     for loop in nodes_in(scope, ast.For):
         counter, from_zero = _counted(loop)

@@ -12,9 +12,7 @@ SPREAD = frozenset({"*", "**"})
 """Names that stand for arguments of which nobody knows how many they are."""
 
 
-def takes(
-    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, count: int, keywords: Collection[str]
-) -> bool:
+def takes(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, count: int, keywords: Collection[str]) -> bool:
     """Whether a function can be called with `count` arguments by position, and with these names besides."""
     if not SPREAD.isdisjoint(keywords):
         return True

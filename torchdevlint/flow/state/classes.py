@@ -151,11 +151,14 @@ class ClassInfo:
 
     @cached_property
     def makes_layers(self) -> bool:
-        """Whether it makes layers of torch.nn that have parameters, or parameters."""
-        names = (self.public_name(node.func) for node in nodes_in(self.node, ast.Call))
+        """Whether it makes layers of torch.nn that have parameters, parameters, or models of another library."""
+        calls = ((self.public_name(node.func), node) for node in nodes_in(self.node, ast.Call))
         return any(
-            name == "torch.nn.Parameter" or (name.startswith("torch.nn.") and name[9:] in torch_api.PARAMETER_MODULES)
-            for name in names
+            name == "torch.nn.Parameter"
+            or (name.startswith("torch.nn.") and name[9:] in torch_api.PARAMETER_MODULES)
+            or libraries.makes_model(name)
+            or libraries.makes_pretrained_model(name, {each.arg or "" for each in node.keywords})
+            for name, node in calls
             if name is not None
         )
 

@@ -120,9 +120,13 @@ def _has_attribute(scope: Scope, path: str, place: ast.AST) -> bool:
     written = _writes(scope, path)
     if not written:
         return getattr(scope, "name", "") != "__init__"
-    return not isinstance(scope, ast.Lambda) and all(_row(each) < _row(place) for each in written) and any(
-        isinstance(each, (ast.Assign, ast.AnnAssign)) and _row(each) < _row(place) and is_inside(written[0], each)
-        for each in scope.body
+    return (
+        not isinstance(scope, ast.Lambda)
+        and all(_row(each) < _row(place) for each in written)
+        and any(
+            isinstance(each, (ast.Assign, ast.AnnAssign)) and _row(each) < _row(place) and is_inside(written[0], each)
+            for each in scope.body
+        )
     )
 
 

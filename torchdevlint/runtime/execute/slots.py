@@ -145,9 +145,7 @@ def candidates_for(
     return unique([*_by_use_and_name(name, usage, around, module), *_anything(name, usage)])
 
 
-def _by_annotation(
-    text: str, name: str, usage: Usage, module: Any, depth: int
-) -> list[Description]:
+def _by_annotation(text: str, name: str, usage: Usage, module: Any, depth: int) -> list[Description]:
     """What an annotation names; nothing for one that is not known."""
     plain = text.strip().strip("'\"").replace("typing.", "").replace("torch.nn.modules.", "nn.")
     plain = re.sub(r"\s+", " ", plain)

@@ -66,8 +66,10 @@ def add(call: Call) -> Any:
     for name, operand in named:
         if operand.device.type != "cuda":
             found = str(operand.device.type).upper()
-            text = f"expected '{name}' to be CUDA, but got {found}" if both else (
-                f"expected '{name}' to be a CUDA tensor, but got a {found} tensor"
+            text = (
+                f"expected '{name}' to be CUDA, but got {found}"
+                if both
+                else (f"expected '{name}' to be a CUDA tensor, but got a {found} tensor")
             )
             raise mismatch(f"add: {text}", *(one for _, one in named))
     return _one_gpu(named, "{r_, t, src}" if both else "{sparse, r_, dense}")
