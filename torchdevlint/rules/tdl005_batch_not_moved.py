@@ -103,6 +103,8 @@ def repaired(device):
 def check(fact: BatchNotMoved) -> Iterator[Report]:
     name = code(fact.name)
     notes = {fact.loaded_at: Note(f"{name} comes from here", fact.loaded_at)}
+    if fact.loop_at is not None:
+        notes.setdefault(fact.loop_at, Note(f"the {fact.made_by} gives it here", fact.loop_at))
     if fact.met_at is not None:
         notes.setdefault(fact.met_at, Note(f"it meets {code(fact.other.text)} here", fact.met_at))
     for message, span in fact.other.evidence:

@@ -66,6 +66,7 @@ def record(
             beside,
             led_by="" if led is None else machine.text_of(led[0]),
             met_at=None if led is None else machine.span_of(node),
+            loop_at=machine.span_of(loaded) if met.depth and loaded is not taken else None,
         )
 
     machine.record(("batch", loaded), make, state)

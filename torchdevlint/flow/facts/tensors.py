@@ -166,6 +166,8 @@ class BatchNotMoved(Fact, frozen=True):
     """The call `at` which this file has it meet in another one, that does not know where the other operand is."""
     met_at: Span | None = None
     """Where it meets then."""
+    loop_at: Span | None = None
+    """The loop, where a function that it calls gives the batch to the operation."""
 
 
 class ReadOnHost(Fact, frozen=True):
