@@ -77,6 +77,35 @@ def test_a_program_imports_a_function_of_the_same_name(tmp_path: Path) -> None:
     assert "nets.py:TDL201" in found(application(tmp_path, helper=ASKING, nets=NETS, main=main, other=handing))
 
 
+@pytest.mark.parametrize(
+    ("license_at", "document", "program", "is_found"),
+    [
+        pytest.param("lib", "lib/README.md", "", False, id="of a copy"),
+        pytest.param("lib", "lib/docs/nets.rst", "", False, id="deeper in a copy"),
+        pytest.param("lib/nets", "lib/README.md", "", True, id="around the copy"),
+        pytest.param("", "lib/README.md", "", True, id="no copy"),
+        pytest.param("lib", "README.md", "", True, id="of the project"),
+        pytest.param("lib", "lib/run.sh", "", True, id="a script"),
+        pytest.param("lib", "lib/README.md", "import nets\n\nif __name__ == '__main__':\n    print(nets)\n", True,
+                     id="something is started there"),
+    ],
+)  # fmt: skip
+def test_documents_of_a_library_that_was_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, license_at: str, document: str, program: str, is_found: bool
+) -> None:
+    """They tell the users of the library what it has, and not those of the project."""
+    monkeypatch.chdir(tmp_path)
+    root = application(tmp_path, helper=ASKING, main=MAIN.replace("from nets", "from lib.nets.nets"))
+    (root / "lib/nets").mkdir(parents=True)
+    (root / "lib/docs").mkdir()
+    (root / "lib/nets/nets.py").write_text(NETS)
+    (root / license_at / "LICENSE").write_text("MIT License\n")
+    (root / document).write_text("```python\nnet = nets.resnet50('best')\n```\n")
+    if program:
+        (root / "lib/run.py").write_text(program)
+    assert ("nets.py:TDL201" in found(root)) is is_found
+
+
 AGENT = """import torch
 
 class Agent:

@@ -18,6 +18,7 @@ from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.decorators import is_registered
 from torchdevlint.flow.scope.programs import read_of_modules
 from torchdevlint.patterns import LinePattern
+from torchdevlint.project.copies import is_of_copy
 from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
@@ -94,7 +95,7 @@ class Unreached:
         in_data = re.compile(_AS_VALUE.format(re.escape(name)), re.MULTILINE)
         as_code = re.compile(_AS_CODE.format(re.escape(name)))
         for path in paths:
-            text = None if path.endswith(NOTEBOOK) else self._project.text_of(path)
+            text = None if path.endswith(NOTEBOOK) or is_of_copy(path, self._project) else self._project.text_of(path)
             if text is not None and (as_code if PurePath(path).suffix in _FOR_PEOPLE else in_data).search(text.text):
                 return True
         return False
@@ -155,7 +156,7 @@ class Unreached:
             return True
         written = re.compile(_AS_CODE.format(re.escape(name)))
         for path in paths:
-            if path.endswith(NOTEBOOK):
+            if path.endswith(NOTEBOOK) or is_of_copy(path, self._project):
                 continue
             text = self._project.text_of(path) if PurePath(path).suffix in _FOR_PEOPLE else None
             if text is None or written.search(text.text) is not None:
