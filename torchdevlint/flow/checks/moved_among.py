@@ -1,7 +1,8 @@
 """Arguments of a function of which it brings one to where a model is, and gives that another one as it came (TDL004).
 
 ``def step(self, x: Tensor, mask: Tensor): self.model(x.to(self.device), mask)``: both come from one caller, who leaves
-it to the function to bring them over. A `DataParallel` takes its inputs as they come, and lengths may stay on the CPU.
+it to the function to bring them over, unless all calls in the file bring the other one before. A `DataParallel` takes
+its inputs as they come, and lengths may stay on the CPU.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from torchdevlint.flow.run.batch_beside import scatters
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.brought_reads import takes_tensor
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
+from torchdevlint.flow.scope.moved_by_callers import is_moved_by_callers
 from torchdevlint.flow.scope.names import argument_names, last_name
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
@@ -40,7 +42,7 @@ def _look(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.e
     tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
     moved = [(at, value) for at, value in tensors if _is_moved_here(frame, function, value)]
     for at, value in tensors if moved else ():
-        if _is_as_it_came(function, value):
+        if _is_as_it_came(function, value) and not is_moved_by_callers(frame.machine.tree, function, value.device.name):
             operation = f"`{frame.machine.text_of(node.func)}()`"
             frame.machine.emit(Mixed(frame, state, node, operation, (at, value), moved[0]))
             return
