@@ -260,3 +260,48 @@ def test_who_saves_otherwise_keeps_the_finding(tmp_path: Path) -> None:
     keeper = KEEPER + "torch.save(net, sys.argv[2])\n"
     root = application(tmp_path, helper=PLACE, keeping=KEEPING, keeper=keeper, bringer=BRINGER, other=OTHER_SAVE)
     assert found(root) == ["keeping.py:TDL201"]
+
+
+EXAMPLES = """import torch
+from helper import place
+
+def show(net, images, folder):
+    maps = net(images.to(place()))
+    examples = {"images": images.cpu(), "maps": torch.clamp(maps.cpu(), 0, 1)}
+    torch.save(examples, folder / "shown_images.pt")
+
+def keep(net, path):
+    torch.save(net.state_dict(), path)
+"""
+VIEWER = """import sys
+from pathlib import Path
+import torch
+from helper import place
+
+net = torch.nn.Linear(3, 3).to(place())
+for folder in Path(sys.argv[1]).iterdir():
+    shown = torch.load(folder / "shown_images.pt")
+    print(net(shown["images"].to(place())))
+"""
+
+
+def test_what_saves_under_a_name_that_is_written_down(tmp_path: Path) -> None:
+    root = application(tmp_path, helper=PLACE, examples=EXAMPLES, viewer=VIEWER, other=OTHER_SAVE)
+    assert found(root) == []
+    assert found(root, "TDL201") == ["viewer.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("torch.clamp(maps.cpu(), 0, 1)", "torch.clamp(maps, 0, 1)"),
+        ("torch.clamp(maps.cpu(), 0, 1)", "torch.bmm(net.weight, maps.cpu())"),
+        ("def keep(net, path):\n", 'def keep(net, path="shown_images.pt"):\n'),
+        ("state_dict(), path)", 'state_dict(), f"{path}_images.pt")'),
+    ],
+)
+def test_what_else_may_be_of_that_name_keeps_the_finding(tmp_path: Path, old: str, new: str) -> None:
+    assert old in EXAMPLES
+    changed = EXAMPLES.replace(old, new)
+    root = application(tmp_path, helper=PLACE, examples=changed, viewer=VIEWER, other=OTHER_SAVE)
+    assert found(root) == ["viewer.py:TDL201"]

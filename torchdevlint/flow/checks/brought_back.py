@@ -15,7 +15,7 @@ from functools import partial
 from torchdevlint.flow.checks.file_names import Scopes, scopes_of
 from torchdevlint.flow.checks.kept_modules import is_sent_to_cpu, says_cpu
 from torchdevlint.flow.checks.saved_names import bound_before, values_in
-from torchdevlint.flow.checks.telling_names import HOLE, may_be_equal
+from torchdevlint.flow.checks.telling_names import HOLE, is_telling, may_be_equal
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
@@ -29,6 +29,9 @@ _COPIES = frozenset("deepcopy copy dict list tuple OrderedDict".split())
 _GIVES_NO_MORE = frozenset("torch.load bool float int len range round str time.time vars".split())
 _STAYING = frozenset("detach clone contiguous float half double numpy squeeze state_dict".split())
 """What gives something where its object is, or on the CPU."""
+_OF_FIRST = frozenset(f"torch.{each}" for each in "abs argmax clamp clip exp log round sigmoid softmax squeeze".split())
+"""What gives something where its first argument is."""
+_PLACES_OF_PATHS = {"torch.save": 1, "torch.load": 0}
 _UNKNOWN = regex(r"<[^>]*>")
 _PUNCTUATION = regex(r"[/<>]")
 _SAVING = "lightning transformers ignite catalyst fastai accelerate deepspeed composer".split()
@@ -49,6 +52,7 @@ def is_brought_back(own: ModuleFile, project: Project, load: ast.Call) -> bool:
     return (
         _is_brought_back_beside(own, project, load)
         or _is_brought_back_by_twin(own, project, load)
+        or _is_brought_back_by_name(own, project, load)
         or _is_all_of_cpu(own, project, load)
     )
 
@@ -79,6 +83,43 @@ def _is_brought_back_by_twin(own: ModuleFile, project: Project, load: ast.Call) 
     return bool(texts) and all(
         each is not None and not _SAVES.search(each.text) and not SAVES_BY_ITSELF.search(each.text) for each in texts
     )
+
+
+def _is_brought_back_by_name(own: ModuleFile, project: Project, load: ast.Call) -> bool:
+    """Whether a name that is written down tells the file, and all that saves under that name brings all of it back.
+
+    The code names it where it is saved and loaded alone, and what saves under a telling name that may be this one
+    brings back as well. What saves to a path that is not known saves other files.
+    """
+    name = _name(own.tree, load, load.args[0]) if load.args else HOLE
+    if HOLE in name or not is_telling(name):
+        return False
+    naming, beside = project.saying((name,)), project.saying((name,), beside_code=True)
+    paths = project.saying(("torch", "save"))
+    if naming is None or beside is None or paths is None or len(paths) > _MOST_FILES:
+        return False
+    if any(each.endswith(NOTEBOOK) for each in beside):
+        return False
+    is_saved = False
+    for file in (own, *_modules(project, tuple(dict.fromkeys((*naming, *paths))))):
+        known = {id(each) for call in nodes_in(file.tree, ast.Call) for each in _parts_of_path(call)}
+        texts = (each for each in nodes_in(file.tree, ast.Constant) if isinstance(each.value, str))
+        if any(name in str(each.value) and id(each) not in known for each in texts):
+            return False
+        for save in _saves(nodes_in(file.tree, ast.Call)):
+            written = _name(file.tree, save, save.args[1])
+            if not is_telling(written) or not may_be_equal(written, name):
+                continue
+            if not _saves_of_cpu(file.tree, save):
+                return False
+            is_saved = is_saved or written == name
+    return is_saved
+
+
+def _parts_of_path(call: ast.Call) -> Iterator[ast.AST]:
+    """The parts of the path that a call of torch writes or reads."""
+    place = _PLACES_OF_PATHS.get(public_path(call.func) or "")
+    yield from () if place is None else (part for each in call.args[place : place + 1] for part in inside(each))
 
 
 def _given_path(tree: ast.Module, call: ast.Call, path: ast.expr) -> str | None:
@@ -217,10 +258,12 @@ def _is_known(scope: ast.AST, held: ast.expr) -> bool:
 
 
 def _is_brought(call: ast.Call) -> bool:
-    """Whether a call gives what it brings to the CPU: ``x.cpu()``, ``x.cpu().clone()``."""
+    """Whether a call gives what it brings to the CPU: ``x.cpu()``, ``x.cpu().clone()``, ``torch.abs(x.cpu())``."""
     if says_cpu(call):
         return True
     receiver = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in _STAYING else None
+    if public_path(call.func) in _OF_FIRST:
+        receiver = call.args[0] if call.args else None
     return isinstance(receiver, ast.Call) and _is_brought(receiver)
 
 
