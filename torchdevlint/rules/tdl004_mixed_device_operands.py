@@ -169,6 +169,8 @@ def _where(fact: MixedDevices, verb: str) -> str:
 
 def _notes(fact: MixedDevices, place: Span) -> tuple[Note, ...]:
     found = {fact.at: f"{code(fact.stayed.text)} meets {code(fact.other.text)} here"}
+    if fact.through is not None:
+        found.setdefault(fact.through, "this call leads there")
     for message, span in (*fact.stayed.evidence, *fact.other.evidence):
         found.setdefault(span, message)
     return tuple(Note(message, span) for span, message in found.items() if span != place)

@@ -22,7 +22,7 @@ from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.values import Site, Tensor
 from torchdevlint.flow.vouch.devices import Meeting
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import is_below, nodes_in
 
 _MAX_FURTHER = 8
 """How many other creations behind an operand a fact names."""
@@ -86,7 +86,7 @@ def _note_mixed(event: Mixed) -> None:
             scalar=_scalar(frame, operation, stayed[1], written),
             made_of=event.made_of,
             brought=_brought(frame, node, stayed[1], first) if first else None,
-            through=_through(frame, first) if first else None,
+            through=_through(frame, node, first) if first else None,
         )
         if led is None or found.brought is not None:
             return found
@@ -130,8 +130,14 @@ def _brought(frame: Frame, node: ast.AST, tensor: Tensor, site: Site) -> Operand
     return None
 
 
-def _through(frame: Frame, site: Site) -> Span | None:
-    """The call of the function that was entered which leads to the operation, if that is neither here nor at `site`."""
+def _through(frame: Frame, node: ast.AST, site: Site) -> Span | None:
+    """The call that leads to the operation, if that is neither here nor at `site`: the one of the function entered.
+
+    To an operation in another file the last call of this file leads, unless `site` is one of its arguments.
+    """
+    led = led_by(frame, node)
+    if led is not None:
+        return None if is_below(site.node, led[0]) else frame.machine.span_of(led[0])
     call, function = None, frame.function
     while frame.called_at is not None:
         call, frame = frame.called_at
