@@ -48,8 +48,10 @@ def _is_made(value: Value) -> bool:
 def _as_output(frame: Frame, state: State, node: ast.expr, value: Value, places: frozenset[Origin]) -> Value:
     """What something unknown made of a tensor in one of some places, as the tensor that a loss takes it for.
 
-    What is known is no output.
+    What is known is no output, but for what is by its name a model gives.
     """
+    if isinstance(value, Tensor) and value.opaque:
+        return _given_by_model(frame, state, node) or UNKNOWN
     if not isinstance(value, Unknown):
         return value if _is_made(value) else UNKNOWN
     if value.given is None:
