@@ -19,7 +19,15 @@ from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text
 from torchdevlint.flow.scope.imported_names import imports_torch
-from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, is_dtype, last_name, mentions_device, public_path
+from torchdevlint.flow.scope.names import (
+    dotted_path,
+    is_cpu_spec,
+    is_dtype,
+    last_name,
+    mentions_device,
+    public_path,
+    whole_of,
+)
 from torchdevlint.flow.scope.used_with_moved import is_used_together
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.source.nodes import (
@@ -64,15 +72,20 @@ def _note_end(event: FileEnded) -> None:
         *nodes_in(machine.tree, ast.AsyncFunctionDef),
     ]
     for function in functions:
-        for left, moved in (*_in_displays(function), *_in_stores(function), *_returned(function), *_pairs(function)):
+        stored = _in_stores(machine.tree, function)
+        for left, moved in (*_in_displays(function), *stored, *_returned(function), *_pairs(function)):
             if not _decides(function, left.node, moved.node):
                 _record(machine, function, left, moved)
 
 
 def _decides(function: _Function, left: ast.expr, moved: ast.expr) -> bool:
-    """Whether a test that speaks of places decides which of the two is made: ``if torch.cuda.is_available():``."""
+    """Whether a test that speaks of places decides which of the two is made: ``if torch.cuda.is_available():``.
+
+    So does an error of the one, where the other is what comes instead.
+    """
     asked = [each for each in own_nodes_in(function, ast.If) if is_of_places([each.test])]
     arms = [block for each in asked for block in (each.body, each.orelse)]
+    arms += [each.body for each in own_nodes_in(function, ast.ExceptHandler)]
     return any(_holds(block, left) != _holds(block, moved) for block in arms)
 
 
@@ -102,8 +115,11 @@ def _parts(value: ast.expr | None) -> Iterator[tuple[ast.expr, str]]:
         yield from ((each.value, each.arg) for each in value.keywords if each.arg is not None)
 
 
-def _in_stores(function: _Function) -> Iterator[tuple[_Made, _Made]]:
-    """``row[0] = tensor(a).to(device); row[1] = tensor(b)``, and attributes of one object in the same way."""
+def _in_stores(tree: ast.Module, function: _Function) -> Iterator[tuple[_Made, _Made]]:
+    """``row[0] = tensor(a).to(device); row[1] = tensor(b)``, and attributes of one object in the same way.
+
+    What an object keeps as a factory made it may be kept on the CPU for its methods (`kept_together` looks at these).
+    """
     held: dict[str, list[_Made | None]] = {}
     for each in own_nodes_in(function, ast.Assign):
         target = each.targets[0]
@@ -112,8 +128,24 @@ def _in_stores(function: _Function) -> Iterator[tuple[_Made, _Made]]:
             place = f"{holder}." if name else f"{holder}[]"
             held.setdefault(place, []).append(_made(each.value, name))
     for place, values in held.items():
-        if not _moves_later(function, place):
-            yield from _left(values, 1 if place.endswith("[]") else _LEAST_WORKED_OUT)
+        if place.endswith("[]") and not _moves_later(function, place):
+            yield from _left(values, 1)
+        elif place.endswith(".") and not _moves_later(function, place):
+            worked_out = [each for each in values if each is not None and not each.new]
+            yield from (pair for pair in _left(worked_out, 1) if not _leaves(tree, pair[0].name))
+
+
+def _leaves(tree: ast.Module, name: str) -> bool:
+    """Whether anything moves an attribute of this name, or a part of it, or reads it on the host."""
+    for call in nodes_in(tree, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _LEAVES:
+            held = whole_of(call.func.value)
+            if isinstance(held, ast.Attribute) and held.attr == name:
+                return True
+    return False
+
+
+_LEAVES = torch_api.MOVE_METHODS | {"numpy", "tolist", "item"}
 
 
 def _moves_later(function: _Function, place: str) -> bool:
@@ -130,10 +162,22 @@ def _moves_later(function: _Function, place: str) -> bool:
 
 
 def _returned(function: _Function) -> Iterator[tuple[_Made, _Made]]:
-    """``return torch.tensor(a)`` of a function that gives ``torch.tensor(b).to(device)`` in another case."""
+    """``return torch.tensor(a)`` of a function that gives ``torch.tensor(b).to(device)`` in another case.
+
+    The cases are kinds or shapes of what it is given: any other test may be one for a place.
+    """
     returned = own_nodes_in(function, ast.Return)
-    if len(returned) > 1 and not is_of_places([each.test for each in own_nodes_in(function, ast.If)]):
+    if len(returned) > 1 and all(_is_of_data(each.test) for each in own_nodes_in(function, ast.If)):
         yield from _left([_made(each.value, "") for each in returned if each.value is not None], 1)
+
+
+def _is_of_data(test: ast.expr) -> bool:
+    """``isinstance(x, list)``, ``len(x.shape) == 3``, ``x.ndim < 3``."""
+    if isinstance(test, ast.Compare):
+        asked = test.left.args[0] if isinstance(test.left, ast.Call) and test.left.args else test.left
+        sized = isinstance(test.left, ast.Call) and last_name(test.left.func) in ("len", "dim", "size")
+        return sized or (isinstance(asked, ast.Attribute) and asked.attr in torch_api.SHAPE_ATTRIBUTES)
+    return isinstance(test, ast.Call) and last_name(test.func) == "isinstance"
 
 
 def _pairs(function: _Function) -> Iterator[tuple[_Made, _Made]]:

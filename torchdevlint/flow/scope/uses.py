@@ -245,7 +245,7 @@ def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None
         if holder is not None:
             holder.items_given = True
     if type(func) is ast.Attribute:
-        receiver = use(func.value) if func.attr in torch_api.TENSOR_ONLY_METHODS else None
+        receiver = use(_sliced(func.value)) if func.attr in torch_api.TENSOR_ONLY_METHODS else None
         if receiver is not None:
             receiver.tensor_use = func
         like = use(_elementwise(args[0])) if func.attr in _TAKE_AFTER and len(args) == 1 else None
@@ -284,6 +284,13 @@ def _argument(call: ast.Call, position: int, argument: ast.expr, use: Callable[[
 
 
 _MADE_OF_ONE = frozenset({ast.Subscript, ast.UnaryOp, ast.Attribute, ast.BinOp, ast.Compare})
+
+
+def _sliced(node: ast.expr) -> ast.expr:
+    """``x`` in ``x[:, i]``: only a tensor has parts along its dimensions that are tensors."""
+    while isinstance(node, ast.Subscript) and takes_along(node.slice):
+        node = node.value
+    return node
 
 
 def _elementwise(node: ast.expr) -> ast.expr | None:
