@@ -185,6 +185,10 @@ if __name__ == "__main__":
 """
 
 
+LOOP = "for number, batch in enumerate(batches):\n            "
+BOTH = ["main.py:TDL012", "main.py:TDL201"]
+
+
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
@@ -192,6 +196,14 @@ if __name__ == "__main__":
         ("print(f'{torch.cuda.get_device_properties(0).name}')", []),
         ("self.number = torch.cuda.current_device()", []),
         ("major, _ = torch.cuda.get_device_capability()", []),
+        ("torch.cuda.synchronize()", []),
+        (f"{LOOP}if batch is None:\n                continue\n            torch.cuda.synchronize()", []),
+        (f"{LOOP}if number % 100 == 0:\n                torch.cuda.synchronize()", []),
+        (f"{LOOP}if number % 100 == 99:\n                torch.cuda.synchronize()", BOTH),
+        (f"{LOOP}if batch is None:\n                break\n            torch.cuda.synchronize()", BOTH),
+        (f"{LOOP}continue\n            torch.cuda.synchronize()", BOTH),
+        ("torch.cuda.synchronize(self.device)", BOTH),
+        ("if self.device != 'cpu':\n            torch.cuda.synchronize()", BOTH),
         (
             "if self.device != 'cpu':\n            print(torch.cuda.get_device_name(0))",
             ["main.py:TDL012", "main.py:TDL201"],

@@ -14,10 +14,13 @@ _COUNTING = frozenset({"range", "trange", "count"})
 _EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
 
 
-def leaves(statement: ast.stmt, looping: bool = False) -> bool:
-    """Whether what follows may not be run; an error that is raised on a condition is for wrong use."""
+def leaves(statement: ast.stmt, looping: bool = False, in_some_round: bool = False) -> bool:
+    """Whether what follows may not be run; an error that is raised on a condition is for wrong use.
+
+    A condition that goes on to the next round of a loop does so `in_some_round` only.
+    """
     if isinstance(statement, (ast.Break, ast.Continue)):
-        return not looping
+        return not looping and (isinstance(statement, ast.Break) or not in_some_round)
     if isinstance(statement, ast.Return):
         return True
     if isinstance(statement, ast.Expr):
@@ -25,7 +28,7 @@ def leaves(statement: ast.stmt, looping: bool = False) -> bool:
     if isinstance(statement, _DEFINITIONS):
         return False
     looping = looping or isinstance(statement, LOOPS)
-    return any(leaves(each, looping) for block in blocks_of(statement) for each in block)
+    return any(leaves(each, looping, in_some_round) for block in blocks_of(statement) for each in block)
 
 
 def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -41,6 +44,16 @@ def is_counted(loop: ast.stmt) -> bool:
         return isinstance(loop, ast.While)
     calls = (each for each in inside(loop.iter) if isinstance(each, ast.Call))
     return any(last_name(each.func) in _COUNTING for each in calls)
+
+
+def is_every_so_often(statement: ast.stmt) -> bool:
+    """Whether a statement of a loop is run in some rounds of it in any case: ``if step % 100 == 0:``."""
+    test = statement.test if isinstance(statement, ast.If) else None
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
+        return False
+    counted, rest = test.left, test.comparators[0]
+    is_rest = isinstance(counted, ast.BinOp) and isinstance(counted.op, ast.Mod)
+    return is_rest and isinstance(rest, ast.Constant) and rest.value == 0
 
 
 def heads(statement: ast.stmt) -> Iterator[ast.expr]:

@@ -2,8 +2,9 @@
 
 A program that chooses its device may name CUDA by mistake, all the more after the place. One that surely asks a GPU for
 something before (`torch.cuda.set_device(0)`, `torch.cuda.ipc_collect()`) ends there on every other machine. So does one
-that surely asks what the GPU is called, or can do, right on from there: it is not for the results alone. And one that
-goes right on to a helper ends there, if that sends something to CUDA by name and is told no other place.
+that surely asks what the GPU is called, or can do, right on, or waits for it (`torch.cuda.synchronize()`): it is not
+for the results alone. And one that goes right on to a helper ends there, if that sends something to CUDA by name and
+is told no other place.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import cached_property
 
 from torchdevlint.flow.programs.gpu_choice import gpu_choice
 from torchdevlint.flow.programs.ways import Ways
-from torchdevlint.flow.scope.cuda_literals import Scope, asks_gpu, describes_gpu, needs_cuda
+from torchdevlint.flow.scope.cuda_literals import Scope, asks_gpu, describes_gpu, needs_cuda, waits_for_gpu
 from torchdevlint.flow.scope.names import public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -59,8 +60,8 @@ class NeedingCuda:
 
     @cached_property
     def describing(self) -> Ways:
-        """Where it is asked what the GPU is called, or can do, before a place or surely right on from there."""
-        return Ways(self._project, describes_gpu, after=True)
+        """Where a GPU is asked what it is called, or can do, or is waited for, before a place or surely right after."""
+        return Ways(self._project, lambda *call: describes_gpu(*call) or waits_for_gpu(*call), after=True)
 
 
 def _is_told_nothing(scope: Scope) -> bool:

@@ -7,11 +7,20 @@ three calls away. It has written the file itself if it saves under that name bef
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.programs.blocks import LOOPS, blocks_of, defined_within, heads, is_counted, leaves
+from torchdevlint.flow.programs.blocks import (
+    LOOPS,
+    blocks_of,
+    defined_within,
+    heads,
+    is_counted,
+    is_every_so_often,
+    leaves,
+)
+from torchdevlint.flow.programs.evaluated import surely_called, surely_read
 from torchdevlint.flow.programs.leading_names import read_by
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope
@@ -21,14 +30,12 @@ from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import below, inside, is_below, nodes_in, own_nodes_in
+from torchdevlint.source.nodes import inside, is_below, nodes_in, own_nodes_in
 
 _MOST_FUNCTIONS = 400
 """So many functions are followed for one program; what more of them do is not known."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
-_APART = (*_DEFINITIONS, ast.Lambda, ast.IfExp, ast.BoolOp)
-"""What an expression may leave out, or runs at another time."""
 _SAME_OBJECT = (
     torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | frozenset(torch_api.DEVICE_METHODS) | {"to", "DataParallel"}
 )
@@ -148,12 +155,14 @@ class Ways:
             self._on_the_way[scope.function] = self._is_so(scope, scope.body, names, place)
         return self._on_the_way[scope.function]
 
-    def _block(self, scope: Scope, block: Iterable[ast.stmt]) -> bool:
-        """Whether it surely happens in a block, up to where that may be left."""
+    def _block(self, scope: Scope, block: Iterable[ast.stmt], in_some_round: bool = False) -> bool:
+        """Whether it surely happens in a block, up to where that may be left, be it in one round of a loop."""
         for each in block:
-            if self._statement(scope, each, self._loosely):
+            loosely = self._loosely or (in_some_round and is_every_so_often(each))
+            if self._statement(scope, each, loosely):
                 return True
-            if leaves(each) and not self._loosely:
+            is_left = leaves(each, in_some_round=in_some_round) or isinstance(each, ast.Continue)
+            if is_left and not self._loosely:
                 return False
         return False
 
@@ -174,7 +183,7 @@ class Ways:
             return self._block(scope, [*tried, *statement.finalbody])
         if isinstance(statement, (*LOOPS, ast.With, ast.AsyncWith)):
             in_head = any(self._expression(scope, each) for each in heads(statement))
-            return in_head or self._block(scope, statement.body)
+            return in_head or self._block(scope, statement.body, isinstance(statement, LOOPS))
         return not isinstance(statement, ast.Match) and self._expression(scope, statement)
 
     def _import(self, scope: Scope, statement: ast.Import | ast.ImportFrom) -> bool:
@@ -194,9 +203,9 @@ class Ways:
         return self._body(Scope(module, self._project), module.tree, module.importable)
 
     def _expression(self, scope: Scope, node: ast.AST) -> bool:
-        if self._reads is not None and any(self._reads(scope, each) for each in _surely_read(node)):
+        if self._reads is not None and any(self._reads(scope, each) for each in surely_read(node)):
             return True
-        for call in _surely_called(node):
+        for call in surely_called(node):
             if self._happens(scope, call):
                 return True
             callee = self.callee(scope, call)
@@ -323,28 +332,3 @@ def _leads(statement: ast.stmt, names: frozenset[str], place: ast.AST | None) ->
 
 def _is_on_the_way(scope: Scope, names: frozenset[str], place: ast.AST | None) -> bool:
     return any(_leads(each, names, place) for each in scope.body)
-
-
-def _surely_called(node: ast.AST) -> Iterator[ast.Call]:
-    """The calls in an expression or a simple statement that no condition leaves out."""
-    level: list[ast.AST] = [node]
-    while level:
-        yield from (each for each in level if isinstance(each, ast.Call))
-        level = [each for each in below(level) if isinstance(each, ast.AST) and not isinstance(each, _APART)]
-
-
-def _surely_read(node: ast.AST) -> Iterator[ast.Name]:
-    """The names in an expression or a simple statement that are evaluated with it, those of a test as well."""
-    level: list[ast.AST] = [node]
-    while level:
-        yield from (each for each in level if isinstance(each, ast.Name))
-        level = [part for each in level for part in _evaluated_with(each)]
-
-
-def _evaluated_with(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.IfExp):
-        yield node.test
-    elif isinstance(node, ast.BoolOp):
-        yield node.values[0]
-    elif not isinstance(node, (*_DEFINITIONS, ast.Lambda)):
-        yield from (each for each in ast.iter_child_nodes(node) if each is not getattr(node, "annotation", None))

@@ -105,6 +105,11 @@ def describes_gpu(_: Scope, call: ast.Call) -> bool:
     return public_path(call.func) in torch_api.DESCRIBES_GPU
 
 
+def waits_for_gpu(scope: Scope, call: ast.Call) -> bool:
+    """Whether a GPU is waited for, and not the device that was chosen: what is timed, or read after, was done there."""
+    return public_path(call.func) == "torch.cuda.synchronize" and asks_gpu(scope, call)
+
+
 def _may_be_cpu(scope: Scope, node: ast.expr) -> bool:
     """Whether what is given for a GPU speaks of the CPU, be it as -1, or is called a device and set elsewhere."""
     path = dotted_path(node)
