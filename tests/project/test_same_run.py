@@ -554,6 +554,56 @@ def test_a_hook_reads_what_another_one_has_saved(tmp_path: Path, old: str, new: 
     assert ("net.py:TDL201" in found(root)) is is_found
 
 
+KEPT = """import sys
+import pytorch_lightning as pl
+import torch
+from helper import place
+from keeping import Keeper
+from net import Net
+from pytorch_lightning.callbacks import ModelCheckpoint
+from torch import nn
+
+def main(loader):
+    net = Net(nn.Linear(3, 3))
+    checkpoint = ModelCheckpoint("models", monitor="val_loss")
+    trainer = pl.Trainer(callbacks=[checkpoint], accelerator="gpu" if torch.cuda.is_available() else "cpu")
+    trainer.fit(net, loader)
+    net.load_state_dict(torch.load(checkpoint.best_model_path)["state_dict"])
+    print(net.to(place()))
+
+if __name__ == "__main__":
+    main(sys.stdin)
+"""
+KEPT_NET = """import pytorch_lightning as pl
+
+class Net(pl.LightningModule):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("checkpoint.best_model_path", "trainer.checkpoint_callback.best_model_path", False),
+        ("    net.load", "    best = checkpoint.last_model_path\n    net.load", False),
+        ("checkpoint.best_model_path", "checkpoint.dirpath", True),
+        ('ModelCheckpoint("models"', 'Keeper("models"', True),
+        ("checkpoint = ModelCheckpoint(", "checkpoint = input() or ModelCheckpoint(", True),
+        ("    net.load", "    checkpoint = torch.load(sys.argv[1])\n    net.load", True),
+    ],
+)
+def test_what_a_checkpoint_of_lightning_has_written(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    main = KEPT.replace(old, new)
+    if "best = " in new:
+        main = main.replace("torch.load(checkpoint.best_model_path)", "torch.load(best)")
+    keeping = "class Keeper:\n    def __init__(self, folder, **options):\n        self.best_model_path = folder\n"
+    root = application(tmp_path, helper=ASKING, net=KEPT_NET, main=main, keeping=keeping)
+    assert ("main.py:TDL201" in found(root)) is is_found
+
+
 FOLDED = """import os
 import shutil
 import torch

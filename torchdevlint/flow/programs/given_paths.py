@@ -15,6 +15,7 @@ from torchdevlint.flow.checks.saved_names import Bound, bound_before, values_in
 from torchdevlint.flow.checks.written_before import is_written_around, writes_what_is_read
 from torchdevlint.flow.programs.project_calls import ProjectCalls
 from torchdevlint.flow.programs.ways import Ways
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import MOST_FILES, argument_of, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
@@ -31,6 +32,8 @@ _LATE = frozenset(
 )
 """What Lightning calls of a Module, or of a callback, when an epoch or the training ends."""
 _WHILE_FITTING = _LATE - {"on_fit_end"} | {"training_step", "validation_step"}
+_LIGHTNING = ("lightning", "pytorch_lightning")
+_WRITTEN = frozenset({"best_model_path", "last_model_path"})
 _SAVING = regex(r"(?i)early_?stop|check_?point|saver")
 
 
@@ -43,6 +46,8 @@ def is_written_by_this_run(own: ModuleFile, project: Project, load: ast.Call) ->
         return True
     if not load.args:
         return False
+    if _is_kept_by_lightning(own.tree, load):
+        return True
     if _reads_what_callers_wrote(own, project, load) or _reads_what_its_object_wrote(own, project, load):
         return True
     saving = Ways(project, _saves, loosely=True)
@@ -91,6 +96,29 @@ def is_written_by_hooks(own: ModuleFile | None, project: Project, load: ast.expr
     calls = (call for each in hooks if each is not method for call in nodes_in(each, ast.Call))
     writes = partial(writes_what_is_read, own.path, own.tree, load, Scope(own, project, method, owner))
     return not _HOOKED.isdisjoint(map(last_name, owner.bases)) and any(map(writes, calls))
+
+
+def _is_kept_by_lightning(tree: ast.Module, load: ast.Call) -> bool:
+    """Whether a path is that of the best file, or the last, which a `ModelCheckpoint` of Lightning has written.
+
+    One that was made in this run has written none before ``fit``.
+    """
+    path = _held(tree, load, load.args[0])
+    if not isinstance(path, ast.Attribute) or path.attr not in _WRITTEN:
+        return False
+    owner, made = path.value, "ModelCheckpoint"
+    if isinstance(owner, ast.Attribute) and owner.attr == "checkpoint_callback":
+        owner, made = owner.value, "Trainer"
+    value = _held(tree, load, owner)
+    first, _, last = public_path(value.func).partition(".") if isinstance(value, ast.Call) else ("", "", "")
+    return first in _LIGHTNING and last.rpartition(".")[2] == made
+
+
+def _held(tree: ast.Module, load: ast.Call, node: ast.expr) -> ast.expr:
+    """What a name, or an attribute, alone holds in the scopes around a load; else itself."""
+    path = dotted_path(node) or ""
+    values = next(filter(None, (values_by_path(each).get(path) for each in scopes_of(tree, load))), [])
+    return values[0] if len(values) == 1 else node
 
 
 def ways_of_writing(own: ModuleFile, project: Project, load: ast.Call) -> Ways:
