@@ -24,9 +24,9 @@ def fixed(code: str, text: str, unsafe: bool = True, newline: str = "\n") -> str
 
 
 def applicability(code: str, text: str) -> Applicability | None:
-    """How far the fix of the only finding in a text may be applied."""
+    """How far the fix of the first finding in a text may be applied."""
     settings = replace(settings_for(code), select=(code,), unsafe_fixes=False, unfixable=(code,))
-    (finding,) = fix_bytes(f"{IMPORTS}\n\n{dedent(text)}".encode(), "case.py", settings).result.diagnostics
+    finding = fix_bytes(f"{IMPORTS}\n\n{dedent(text)}".encode(), "case.py", settings).result.diagnostics[0]
     return None if finding.fix is None else finding.fix.applicability
 
 
@@ -189,6 +189,35 @@ SAFE = {
     "TDL305": "def f(device='cpu'):\n    return nn.Linear(2, 2).cuda(device)",
     "TDL601": "x = torch.linspace(0, 1, 5).to('cuda')",
 }
+
+DROPPED = """from torch.autograd import grad as differentiate
+
+def f(net: nn.Module, x: torch.Tensor, w: torch.Tensor):
+    y = (x * w).sum()
+    BEFORE
+    w.cuda()
+    AFTER
+    return net(x.cuda(), w)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "applied"),
+    [
+        ("pass", "g = net(w)", Applicability.SAFE),
+        ("pass", "g = torch.autograd.grad(y, w)", Applicability.UNSAFE),
+        ("pass", "g = differentiate(y, [x, w])", Applicability.UNSAFE),
+        ("g = torch.autograd.grad(y, w)", "pass", Applicability.SAFE),
+        ("pass", "w.cpu()", Applicability.UNSAFE),
+        ("pass", "x.cpu()", Applicability.SAFE),
+        ("pass", "w = w.cpu()", Applicability.SAFE),
+        ("pass", "w.numpy()", Applicability.UNSAFE),
+    ],
+)
+def test_a_move_that_later_lines_take_for_lost(before: str, after: str, applied: Applicability) -> None:
+    """A gradient is asked for by what was calculated with; what is brought back in vain would stay where it was put."""
+    text = DROPPED.replace("BEFORE", before).replace("AFTER", after)
+    assert applicability("TDL001", text) is applied
 
 
 MODULE = """

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from torchdevlint.runtime.execute.instrument import WATCH, Flagged, flagged, instrumented
+from torchdevlint.runtime.execute.instrument import WATCH, Flagged, flagged, instrumented, watch_name
 from torchdevlint.runtime.execute.target import Region, Target
 
 PROGRAM = """\
@@ -150,10 +150,20 @@ def test_two_findings_in_one_file_are_wrapped_one_after_the_other(monkeypatch: p
     body = tree.body
     for number, node in enumerate(calls):
         watches.append(Told())
-        monkeypatch.setattr(builtins, f"{WATCH}{number}", watches[-1], raising=False)
-        body = instrumented(body, flagged(target(node, text)), f"{WATCH}{number}")
+        monkeypatch.setattr(builtins, watch_name(number), watches[-1], raising=False)
+        body = instrumented(body, flagged(target(node, text)), watch_name(number))
     assert output(body) == "4\n"
     assert [watch.ended for watch in watches] == [{0: 1}] * 3
+
+
+def test_one_of_several_watches_is_found_in_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There Python changes names that only begin with two underscores."""
+    text = "class Sum:\n    def total(self):\n        return abs(-4)\n\nprint(Sum().total())\n"
+    (node,) = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Return)]
+    watch = Told()
+    monkeypatch.setattr(builtins, watch_name(0), watch, raising=False)
+    assert output(instrumented(ast.parse(text).body, flagged(target(node.value, text)), watch_name(0))) == "4\n"
+    assert watch.ended == {0: 1}
 
 
 def test_lines_and_columns_stay(monkeypatch: pytest.MonkeyPatch) -> None:

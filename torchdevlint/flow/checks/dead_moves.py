@@ -100,7 +100,7 @@ def only_moves(frame: Frame, node: ast.Expr, call: ast.Call, target: Device, sta
     given = [*arguments.values[:1], *(value for _, value in arguments.positional[1:])]
     types = any(isinstance(each, (Dtype, Tensor)) for each in given) or "dtype" in arguments.keywords
     moved = method not in ("type", "type_as") and not types and not on_cpu(target)
-    return moved and isinstance(receiver, ast.Name) and not _is_read_later(frame, receiver.id, node)
+    return moved and isinstance(receiver, ast.Name) and not _is_wanted_as_it_was(frame, receiver.id, node)
 
 
 def _is_harmless(frame: Frame, container: ast.expr, place: ast.stmt, call: ast.Call) -> bool:
@@ -108,7 +108,7 @@ def _is_harmless(frame: Frame, container: ast.expr, place: ast.stmt, call: ast.C
     parts = container.elts if isinstance(container, (ast.List, ast.Tuple)) else []
     names = [each.id for each in parts if isinstance(each, ast.Name)]
     down = (dotted_path(call.func) or "").endswith(".cpu") or _arguments(frame, call).strip("\"'") == "cpu"
-    return bool(names) and not down and not any(_is_read_later(frame, name, place) for name in names)
+    return bool(names) and not down and not any(_is_wanted_as_it_was(frame, name, place) for name in names)
 
 
 def _assignable(frame: Frame, container: ast.expr, place: ast.stmt) -> str | None:
@@ -128,13 +128,31 @@ def converts(frame: Frame, call: ast.Call, state: State) -> bool:
     return any(isinstance(frame.evaluate(each, state), Dtype) for each in types)
 
 
-def _is_read_later(frame: Frame, name: str, place: ast.stmt) -> bool:
-    """Whether lines behind a statement, or around it in a loop, read the tensor of a name with NumPy and the like."""
+def _is_wanted_as_it_was(frame: Frame, name: str, place: ast.stmt) -> bool:
+    """Whether lines behind a statement, or around it in a loop, need the tensor of a name where it was made.
+
+    They read it with NumPy and the like, bring it back to the CPU in vain (``x.cpu()`` as a statement), or ask for the
+    gradient of what was calculated of it before: the copy on another device has no part in that.
+    """
     scope = frame.function or frame.machine.tree
     loops = [each for kind in (ast.For, ast.While) for each in nodes_in(scope, kind) if is_inside(place, each)]
     first = min((each.lineno for each in loops), default=place.lineno)
-    later = (call for call in _calls_with(scope).get(name, ()) if call.lineno >= first)
-    return any(_is_numpy_of(call, name) or _is_of_library(frame, call) for call in later)
+    later = [call for call in _calls_with(scope).get(name, ()) if call.lineno >= first]
+    if any(_is_numpy_of(call, name) or _is_of_library(frame, call) for call in later):
+        return True
+    calls = [each for each in nodes_in(scope, ast.Call) if each.lineno >= first]
+    if any(_differentiates(frame, each) and name in {n.id for n in nodes_in(each, ast.Name)} for each in calls):
+        return True
+    dropped = [each.value for each in nodes_in(scope, ast.Expr)]
+    return any(dotted_path(each.func) == f"{name}.cpu" for each in calls if each in dropped)
+
+
+def _differentiates(frame: Frame, call: ast.Call) -> bool:
+    """``torch.autograd.grad(loss, x)``, under whatever name."""
+    path = dotted_path(call.func) or ""
+    first, _, rest = path.partition(".")
+    called = frame.machine.globals.get(first)
+    return isinstance(called, Ref) and f"{called.name}.{rest}".rstrip(".") == "torch.autograd.grad"
 
 
 @once_a_node

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from torchdevlint.runtime.execute.imported import Finder
-from torchdevlint.runtime.execute.instrument import WATCH, row_of
+from torchdevlint.runtime.execute.instrument import row_of, watch_name
 from torchdevlint.runtime.execute.target import Target, read_target
 from torchdevlint.runtime.execute.watch import TAKE_ONE, Watch
 from torchdevlint.runtime.record.marks import Following
@@ -48,7 +48,7 @@ def install(findings: Sequence[dict[str, Any]], recorder: Recorder) -> None:
     shift = 0
     device = torch.device(recorder.kind, 0)
     for index, finding in enumerate(findings):
-        watch = Commanded(read_target(finding), device, f"{WATCH}{index}", shift, index=index)
+        watch = Commanded(read_target(finding), device, watch_name(index), shift, index=index)
         shift += len(watch.told.regions)
         setattr(builtins, watch.name, watch)
         watches.append(watch)

@@ -76,6 +76,11 @@ def bits_of(findings: Sequence[dict[str, Any]]) -> list[int]:
     return found
 
 
+def watch_name(number: int) -> str:
+    """The name of one of several watches. It ends in underscores as well, or Python would mangle it in a class."""
+    return f"{WATCH.removesuffix('__')}_{number}__"
+
+
 def instrumented(nodes: Sequence[ast.stmt], told: Flagged, name: str = WATCH) -> list[ast.stmt]:
     """A copy of statements in which the flagged expressions are wrapped, for the watch of that `name`."""
     wrapper = _Wrapper(told, name)
