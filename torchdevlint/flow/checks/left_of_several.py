@@ -18,7 +18,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text, is_quantity
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
-from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path, stem_of
 from torchdevlint.flow.scope.used_with_moved import is_used_with
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
 from torchdevlint.flow.state.machine import Machine
@@ -59,7 +59,7 @@ def _note_end(event: FileEnded) -> None:
         *nodes_in(machine.tree, ast.AsyncFunctionDef),
     ]
     for scope in scopes:
-        for name, left, move in (*_in_displays(scope), *_in_statements(scope)):
+        for name, left, move in (*_in_displays(scope), *_in_calls(scope), *_in_statements(scope)):
             _record(machine, scope, name, left, move)
 
 
@@ -79,6 +79,50 @@ def _in_displays(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
         for group in _groups(found):
             if (left := _left(group)) is not None:
                 yield "", left, next(each for each in group if each.move)
+
+
+def _in_calls(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
+    """What is left in ``model(source[0].to(device), source[1], target.to(device))``: all else goes to one device.
+
+    One other of what it was taken from is enough: an index of it says nothing of a length or a text.
+    """
+    for call in own_nodes_in(scope, ast.Call):
+        given = [each for each in arguments_of(call) if not isinstance(each, ast.Constant)]
+        if len(given) <= _LEAST_MOVED or public_path(call.func).startswith(_NOT_OF_TENSORS):
+            continue
+        moves = [_moved_by(each) for each in given]
+        if moves.count("") != 1 or len(set(moves) - {""}) != 1 or _CPU in moves:
+            continue
+        left = _item(given[moves.index("")])
+        if left is not None and (beside := next((each for each in given if _is_beside(each, left)), None)) is not None:
+            yield "", _Part(given[moves.index("")], "", "", ""), _Part(beside, "", "", "")
+
+
+_NOT_OF_TENSORS = ("builtins.", "print", "logging.", "numpy.")
+
+
+def _moved_by(node: ast.expr) -> str:
+    """The device that the last move of a chain brings something to; empty if there is none."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in ("to", "cuda") and (place := _CUDA if node.func.attr == "cuda" else _device_in(node)):
+            return place
+        node = node.func.value
+    return ""
+
+
+_CUDA = "cuda"
+
+
+def _item(node: ast.expr) -> ast.Subscript | None:
+    """``source[1]``, with a number as its index."""
+    number = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+    return node if number and type(node.slice.value) is int else None  # type: ignore[attr-defined,return-value]
+
+
+def _is_beside(node: ast.expr, left: ast.Subscript) -> bool:
+    """Whether something moved is another item of the same thing."""
+    item = _item(stem_of(node))
+    return item is not None and item is not left and dotted_path(item.value) == dotted_path(left.value) is not None
 
 
 def _in_statements(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
