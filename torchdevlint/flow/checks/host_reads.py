@@ -18,16 +18,14 @@ from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.brought_origins import brought_of_origin
 from torchdevlint.flow.scope.brought_reads import (
     brings_any,
     brought_by_another,
-    brought_elsewhere,
-    brought_with,
     read_name,
     stem_text,
     takes_tensor,
 )
+from torchdevlint.flow.scope.brought_twins import brought_besides
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
 from torchdevlint.flow.scope.handed_functions import is_handed_with_device
 from torchdevlint.flow.scope.names import argument_names
@@ -321,9 +319,7 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
 
 def _is_brought_elsewhere(frame: Frame, function: ast.FunctionDef, read: ast.Call) -> bool:
     """Whether this code brings what it reads to the CPU where it reads it, or what comes with it, another time."""
-    if brought_elsewhere(function, read) is not None or brought_with(function, read) is not None:
-        return True
-    if brought_of_origin(function, read) is not None:
+    if brought_besides(function, read) is not None:
         return True
     return bool(name := read_name(read)) and brought_by_another(frame.machine.tree, function, name) is not None
 

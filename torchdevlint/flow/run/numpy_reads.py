@@ -8,8 +8,8 @@ from torchdevlint.flow.events import ReadByHost
 from torchdevlint.flow.kinds.annotated import is_annotated_module
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
-from torchdevlint.flow.scope.brought_origins import brought_of_origin
-from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, brought_with, stem_text
+from torchdevlint.flow.scope.brought_reads import brings_any, stem_text
+from torchdevlint.flow.scope.brought_twins import brought_besides
 from torchdevlint.flow.scope.followed_devices import (
     brought_beside,
     followed_in,
@@ -49,7 +49,7 @@ def note_read(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> boo
     if place is not None and _is_chosen(place) and not _is_of_function(frame, function, read):
         frame.machine.emit(ReadByHost(frame, state, node, (read, given_tensor(place, read))))
         return True
-    brought = brought_elsewhere(function, node) or brought_with(function, node) or brought_of_origin(function, node)
+    brought = brought_besides(function, node)
     if brought is not None:
         device, step = Device(Origin.ARGUMENT, stem_text(node)), Step("read after a copy to the CPU here", brought)
     elif brings_any(function) and (made := _made_by_module(frame, function, read)) is not None:

@@ -36,8 +36,8 @@ def brought_elsewhere(function: Scope, read: ast.Call) -> ast.Call | None:
     brought = brought_in(function)
     if not brought:
         return None
-    found = brought.get(ast.dump(stem)) or brought.get(_holder(stem), ())
-    if not found or not _is_one_thing(function, stem) or asks(function):
+    found = brought.get(ast.dump(stem)) or brought.get(holder(stem), ())
+    if not found or not is_one_thing(function, stem) or asks(function):
         return None
     return next((each for each in found if each is not read and not exclude(function, read, each)), None)
 
@@ -48,14 +48,14 @@ def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
     Labels and lengths may have stayed on the CPU beside what a model gave.
     """
     name, brought = read_name(read), brought_in(function)
-    if not brought or not name or is_of_data(name) or not _is_one_thing(function, _chain(read)[1]):
+    if not brought or not name or is_of_data(name) or not is_one_thing(function, _chain(read)[1]):
         return None
     if asks(function):
         return None
     unpacked = (targets for targets, value in unpacked_to(function, name) if isinstance(value, ast.Call))
     beside = (each for targets in unpacked for each in targets if isinstance(each, ast.Name) and each.id != name)
     for other in beside:
-        if not is_of_data(other.id) and _is_one_thing(function, other):
+        if not is_of_data(other.id) and is_one_thing(function, other):
             found = brought.get(ast.dump(ast.Name(other.id, ast.Load())), ())
             if (call := next((each for each in found if not exclude(function, read, each)), None)) is not None:
                 return call
@@ -105,7 +105,7 @@ def brings_any(function: Scope) -> bool:
     return bool(brought_in(function)) and not asks(function)
 
 
-def _holder(stem: ast.expr) -> str:
+def holder(stem: ast.expr) -> str:
     """What tells the object of which an attribute is read; nothing for `self`, whose attributes are what they are."""
     if not isinstance(stem, ast.Attribute) or is_bookkeeping(stem.attr) or _OF_DATA.search(stem.attr):
         return ""
@@ -127,7 +127,7 @@ def brought_in(function: Scope) -> dict[str, tuple[ast.Call, ...]]:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
             methods, stem = _chain(call)
             if "cpu" in methods:
-                for key in filter(None, (ast.dump(stem), _holder(stem))):
+                for key in filter(None, (ast.dump(stem), holder(stem))):
                     found[key] = (*found.get(key, ()), call)
     return found
 
@@ -144,7 +144,7 @@ def _chain(node: ast.expr) -> tuple[tuple[str, ...], ast.expr]:
             return methods, node
 
 
-def _is_one_thing(function: Scope, stem: ast.expr) -> bool:
+def is_one_thing(function: Scope, stem: ast.expr) -> bool:
     """Whether a name, attribute or item stands for one thing all over the function, and not for a library."""
     root: ast.expr = stem
     while isinstance(root, (ast.Attribute, ast.Subscript)):
