@@ -106,6 +106,8 @@ def test_what_a_base_in_another_file_moves(project: Files) -> None:
         "from package import mask, DEVICE",
         "from package import *",
         "from package.inner import mask, DEVICE",
+        "from package import inner\nmask, DEVICE = inner.mask, inner.DEVICE",
+        "from package import inner as h\nmask, DEVICE = h.mask, h.DEVICE",
         "try:\n    from helpers import mask, DEVICE\nexcept ImportError:\n    raise",
     ],
 )

@@ -174,13 +174,13 @@ class OtherFiles:
         return None if found == self.home else found
 
     def value(self, imported: Imported) -> Value | None:
-        """What an import brings, or None where that is not known."""
+        """What an import brings, be it a module of a package, or None where that is not known."""
         found: Value | None = imported
         for _ in range(MOST_HOPS):
             if not isinstance(found, Imported):
                 return found
             if not found.member:
-                return None
+                return None if found is imported else found
             found = self.member(found.path, found.member, found.name)
         return None
 
