@@ -37,10 +37,14 @@ def _note(frame: Frame, state: State, node: ast.Call, names: tuple[str, str], ar
 
 
 def _spread(node: ast.expr, value: Value) -> list[tuple[ast.expr, Value]]:
-    """A tuple holds one input after the other; a list is one input, but for tracing, and that is rare."""
-    if isinstance(node, ast.Tuple) and isinstance(value, Seq) and value.items is not None:
-        return list(zip(node.elts, value.items, strict=False)) if len(node.elts) == len(value.items) else []
-    return [(node, value)]
+    """A tuple holds one input after the other, be it by its name; a list that is written down is one input, but for
+    tracing, and that is rare.
+    """
+    if not isinstance(value, Seq) or isinstance(node, ast.List):
+        return [(node, value)]
+    if isinstance(node, ast.Tuple):
+        return list(zip(node.elts, value.items or (), strict=False)) if len(node.elts) == len(value.items or ()) else []
+    return [(node, each) for each in value.items or ()]
 
 
 def _call(node: ast.Call, model: ast.expr, inputs: ast.expr) -> ast.Call | None:
