@@ -632,15 +632,18 @@ def test_a_method_that_only_its_name_could_call(
         ("from elsewhere.parts import gone", ""),
         ("from .related import forward", ""),
         ("from parts import forward", ""),
+        ("from .grown.more import forward", ""),
     ],
 )
 def test_what_can_be_imported_may_be_run(tmp_path: Path, statement: str, built: str) -> None:
     """What a file imports from its package is there, is built by a script, or may be missing.
 
-    What nothing else is imported from may be another package with the name of a folder.
+    What nothing else is imported from may be another package with the name of a folder. Beside a folder of its name, a
+    module may be found in it.
     """
+    (tmp_path / "net" / "grown").mkdir(parents=True)
     others = {"parts.py": "forward = None\nglobals()['made'] = 1\n", "setup.py": f"import setuptools\n{built}"}
-    others["related.py"] = "from .parts import forward\n"
+    others["grown.py"], others["related.py"] = "", "from .parts import forward\n"
     assert "layers.py:TDL012" in found(_package(tmp_path, statement, others))
 
 
@@ -653,6 +656,7 @@ def test_what_can_be_imported_may_be_run(tmp_path: Path, statement: str, built: 
         "from .parts import gone",
         "from related import forward",
         "from parts_too.more import forward\nfrom net.gone import backward",
+        "from net.parts.forward import forward",
     ],
 )
 def test_what_imports_what_is_gone_is_never_run(tmp_path: Path, statement: str) -> None:
@@ -686,7 +690,7 @@ def test_what_is_gone_is_asked_for_again_when_it_is_there(tmp_path: Path) -> Non
 
 
 def _package(root: Path, statement: str, others: dict[str, str]) -> Path:
-    (root / "net").mkdir()
+    (root / "net").mkdir(exist_ok=True)
     for name, text in others.items():
         (root / "net" / name).write_text(text)
     (root / "net" / "layers.py").write_text(f"{statement}\n{LAYERS}")

@@ -1388,9 +1388,11 @@ class Deep(Net):
     def forward(self, x):
         return super().forward(x) + self.table
 """
-    main = f"import torch\nfrom layers import Deep\n\nif __name__ == '__main__':\n    {moved}\n"
-    root = application(tmp_path, layers=code, main=main)
-    assert ("layers.py:TDL106" in found(root)) is is_found
+    for guard in ("if __name__ == '__main__':\n    ", ""):
+        main = f"import torch\nfrom layers import Deep\n\n{guard}{moved if guard else moved.replace('    ', '')}\n"
+        root = application(tmp_path, layers=code, main=main)
+        tree.forget()
+        assert ("layers.py:TDL106" in found(root)) is is_found
 
 
 FILLED = """import torch

@@ -58,17 +58,21 @@ def folder_of(package: str) -> str | None:
 
 
 def is_missing(beside: str, module: str, level: int) -> bool:
-    """Whether an import leads to a folder of the project where nothing goes by its name, of whatever kind."""
+    """Whether an import leads to a folder of the project where nothing goes by its name, of whatever kind.
+
+    So does one of a part of what is a module alone, ``shapes.py``: only packages have parts.
+    """
     parts = [*filter(None, module.split("."))]
     if level:
         folder = _above(beside, level - 1)
     else:
         home = locate(beside, parts.pop(0)) if parts else None
         folder = None if home is None else folder_of(home)
-    for part in parts:
+    for after, part in enumerate(parts, 1):
         if folder is None or not os.path.isdir(folder):
             return False
-        if not any(each.partition(".")[0] == part for each in os.listdir(folder)):
+        held = [each for each in os.listdir(folder) if each.partition(".")[0] == part]
+        if not held or (after < len(parts) and held == [f"{part}.py"]):
             return True
         folder = os.path.join(folder, part)
     return False

@@ -20,7 +20,7 @@ from torchdevlint.flow.programs.running import Running
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 MIXING = (BatchNotMoved, LossNotMoved, MixedDevices, ReadOnHost)
 """What hurts where something is on an accelerator."""
@@ -127,7 +127,7 @@ def _placed(fact: Fact) -> Operand:
 
 def _asked_for_result(node: ast.stmt, method: str) -> Iterator[ast.expr]:
     """What some code calls a method of, whose result is read."""
-    dropped = {each.value for each in nodes_in(node, ast.Expr)}
+    dropped = {each.value for each in inside(node) if isinstance(each, ast.Expr)}
     for call in nodes_in(node, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr == method and call not in dropped:
             yield call.func.value
