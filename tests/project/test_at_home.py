@@ -1577,3 +1577,51 @@ def test_the_default_device_that_programs_set_on_their_way(
     """Factories make their tensors there, and a loader draws there: its generator has to be of that device."""
     root = application(tmp_path, drawing=DRAWN, fitting=fitting, main=FITTED, **more)
     assert found(root) == (["drawing.py:TDL014", "drawing.py:TDL312"] if is_found else [])
+
+
+SETTING = """import torch
+import torch.multiprocessing as mp
+
+def _run(rank, function, no_cuda):
+    if not no_cuda:
+        torch.cuda.set_device(rank)
+        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+    function()
+
+def run(function, count=1, no_cuda=False):
+    if count > 1:
+        mp.spawn(_run, args=(function, no_cuda), nprocs=count)
+    else:
+        _run(0, function, no_cuda)
+"""
+STARTED = """import torch
+from drawing import noised
+from launcher import run
+
+def main():
+    print(noised(torch.ones(3).cuda()))
+
+if __name__ == "__main__":
+    run(main, count=torch.cuda.device_count())
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="through a launcher"),
+        pytest.param("    run(main, count=torch.cuda.device_count())", "    main()", True, id="not through it"),
+        pytest.param("torch.cuda.FloatTensor", "torch.DoubleTensor", True, id="another type"),
+        pytest.param("        _run(0, function, no_cuda)", "        function()", True, id="one of its ways"),
+        pytest.param("if not no_cuda:", "if rank == 0:", True, id="in one process"),
+        pytest.param("if not no_cuda:", "if torch.cuda.is_available():", False, id="where there is CUDA"),
+    ],
+)
+def test_the_default_device_that_a_launcher_sets(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """What the program calls changes the default, though it does not import the file that makes tensors."""
+    files = {name: text.replace(old, new) for name, text in (("launcher", SETTING), ("main", STARTED))}
+    root = application(tmp_path, drawing=DRAWN, **files)
+    assert ("drawing.py:TDL014" in found(root)) is is_found
+    (root / "look.py").write_text("import torch\nfrom drawing import noised\n\nprint(noised(torch.ones(3).cuda()))\n")
+    tree.forget()
+    assert "drawing.py:TDL014" in found(root)

@@ -373,3 +373,88 @@ def test_a_helper_right_after_a_load_sends_to_cuda(tmp_path: Path, old: str, new
     files = {"loading": READING.replace(old, new), "main": GOING_ON.replace(old, new)}
     root = application(tmp_path, helper=ASKING, **files)
     assert ("loading.py:TDL201" in found(root)) is is_found
+
+
+SENDING = """import torch
+
+def to_torch(rows):
+    return torch.tensor(rows).float().cuda()
+"""
+TESTING = """import torch
+from sending import to_torch
+
+def score(net, tasks, horizon):
+    total = 0.0
+    for number in range(len(tasks)):
+        if len(tasks[number]) < horizon:
+            print("too short")
+            continue
+        rows = to_torch(tasks[number])
+        total += net(rows).sum().item()
+    return total
+"""
+IN_LOOPS = (
+    "import torch\nfrom torch import nn\nfrom testing import score as score_it\n",
+    "device = torch.device('cuda:0' if torch.cuda.is_available() else 'cpu')\n",
+    """for trial in range(3):
+    net = nn.Linear(3, 3).to(device)
+    net.load_state_dict(torch.load(f"{trial}.pt"))
+    for horizon in range(3):
+        print(score_it(net, [[[1.0, 2.0, 3.0]]], horizon))
+""",
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="some rounds are left out"),
+        pytest.param("len(tasks[number]) < horizon", "tasks[number].device == net.device", True, id="by the device"),
+        pytest.param("            continue", "            return total", True, id="it ends"),
+        pytest.param("            continue", "            break", True, id="the loop ends"),
+        pytest.param("rows = to_torch(tasks[number])", "rows = torch.tensor(tasks[number])", True, id="no helper"),
+        pytest.param("(rows):", "(rows, device=None):", True, id="told a device"),
+        pytest.param(
+            "        print(score_it", "        if trial:\n            print(score_it", True, id="under a test"
+        ),
+    ],
+)
+def test_a_helper_behind_rounds_that_are_left_out(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """A round that is left out because of what it is about is not the only one."""
+    root = application(tmp_path, helper=ASKING, sending=SENDING.replace(old, new), testing=TESTING.replace(old, new))
+    (root / "look.ipynb").write_text(notebook(*(each.replace(old, new) for each in IN_LOOPS)))
+    assert ("look.ipynb:TDL201" in found(root)) is is_found
+
+
+BESIDE = """import torch
+from sending import to_torch
+from torch import nn
+
+def main(rows):
+    device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    net = nn.Linear(3, 3).to(device)
+    print(net(torch.ones(2, 3, device=device)))
+    for epoch in range(3):
+        task = torch.ones(2, 3).cuda()
+        print(net(task) + to_torch(rows))
+
+if __name__ == "__main__":
+    main([1.0, 2.0, 3.0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="a helper"),
+        pytest.param(" + to_torch(rows)", "", True, id="none"),
+        pytest.param("float().cuda()", "float()", True, id="which sends nothing"),
+        pytest.param("(rows):\n    return", "(rows):\n    device = 'cuda'\n    return", True, id="which says device"),
+        pytest.param(" + to_torch(rows)", " if rows else to_torch(rows)", True, id="perhaps none"),
+        pytest.param("def main(rows):", "use_cuda = False\n\ndef main(rows):", True, id="a switch"),
+    ],
+)
+def test_a_literal_beside_a_choice_and_before_a_helper(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """Whoever has no CUDA ends in the helper, which is in another file and chooses nothing."""
+    root = application(tmp_path, helper=ASKING, sending=SENDING.replace(old, new), main=BESIDE.replace(old, new))
+    assert ("main.py:TDL012" in found(root)) is is_found

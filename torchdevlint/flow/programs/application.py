@@ -33,10 +33,11 @@ from torchdevlint.flow.programs.mentions import Mentions
 from torchdevlint.flow.programs.own_trainers import without_own_trainers
 from torchdevlint.flow.programs.read_by_host import are_read_by_host
 from torchdevlint.flow.programs.unplaced_loads import saving_with_devices
+from torchdevlint.flow.programs.ways import Ways, top_level
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
-from torchdevlint.flow.scope.cuda_literals import is_of_own_weight
+from torchdevlint.flow.scope.cuda_literals import Scope, is_of_own_weight
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
-from torchdevlint.flow.scope.default_changes import changes_default
+from torchdevlint.flow.scope.default_changes import changes_default, is_change_of_default
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators, without_comments
 from torchdevlint.flow.scope.rendezvous import (
     LAUNCHING,
@@ -186,7 +187,9 @@ class Application:
 
     @cached_property
     def sets_default_device(self) -> bool:
-        """Whether each file that is started, and leads to this one, sets the default device itself or on its way."""
+        """Whether each file that is started, and leads to this one, sets the default device itself or on its way, or
+        calls what does so, be it a launcher that is given the function to run.
+        """
         if not (self.has_no_users and self.is_of_several):
             return False
         last = [each for each in self._callers.importers() if not self._callers.is_imported(each)]
@@ -198,7 +201,10 @@ class Application:
         paths = self._project.import_closure([program.path], _MOST_FILES) or [program.path]
         on_the_way = (each for each in self._callers.importers() if each.path in paths)
         changing = (each for each in on_the_way if any(map(each.text.__contains__, torch_api.CHANGES_DEFAULT)))
-        return any(changes_default(each.tree) for each in self._callers.parsed(changing))
+        if any(changes_default(each.tree) for each in self._callers.parsed(changing)):
+            return True
+        ways = Ways(self._project, lambda _, call: is_change_of_default(call), switched=True)
+        return ways.are_so_in(Scope(program, self._project), top_level(program.tree))
 
     @cached_property
     def is_one(self) -> bool:

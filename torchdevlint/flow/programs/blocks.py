@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.scope.names import last_name, public_path
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COUNTING = frozenset({"range", "trange", "count"})
+_OF_DEVICES = regex(r"device|cuda|cpu|gpu", re.IGNORECASE)
 _EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
 
 
 def leaves(statement: ast.stmt, looping: bool = False, in_some_round: bool = False) -> bool:
     """Whether what follows may not be run; an error that is raised on a condition is for wrong use.
 
-    A condition that goes on to the next round of a loop does so `in_some_round` only.
+    A condition that goes on to the next round of a loop does so `in_some_round` only, but for one that asks for a
+    device: it comes out the same in all rounds.
     """
     if isinstance(statement, (ast.Break, ast.Continue)):
         return not looping and (isinstance(statement, ast.Break) or not in_some_round)
@@ -28,6 +32,8 @@ def leaves(statement: ast.stmt, looping: bool = False, in_some_round: bool = Fal
     if isinstance(statement, _DEFINITIONS):
         return False
     looping = looping or isinstance(statement, LOOPS)
+    if in_some_round and isinstance(statement, ast.If):
+        in_some_round = _OF_DEVICES.search(ast.unparse(statement.test)) is None
     return any(leaves(each, looping, in_some_round) for block in blocks_of(statement) for each in block)
 
 

@@ -144,20 +144,29 @@ class Machines:
     def need_cuda(self, at: Span) -> bool:
         """Whether each program that comes to a place needs CUDA for it, and all is on the current GPU.
 
-        Where one of them chooses, the literal device is what keeps it from the others; where none names anything but
-        CUDA, all are for CUDA, be the ways to the place understood or not.
+        Where one of them chooses, the literal device is what keeps it from the others, unless they ask a GPU for
+        something before, or surely call a helper that no choice gets to; where none names anything but CUDA, all are
+        for CUDA, be the ways to the place understood or not.
         """
         place, names, programs, files = self._leading_to(at)
         said = gpu_choice(each.source.text for each in files)
         if said.chooses:
             asked = not said.by_option and self._application.choice.is_current_gpu
-            return asked and self._leading_to.is_so(at, self.needing.asking)
+            return asked and (self._leading_to.is_so(at, self.needing.asking) or self._go_on_to_helper(at))
         if not programs or said.offers:
             return False
         if said.cuda and said.is_current_gpu and all(names_cuda_alone(each, self._project) for each in files):
             return True
         is_current = self._application.choice.is_current_gpu
         return is_current and all(self.needing.beside.are_all_so(each, names, place) for each in programs)
+
+    def _go_on_to_helper(self, at: Span) -> bool:
+        """Whether each program that comes to a place of a file that chooses a device surely calls a helper elsewhere
+        that sends to CUDA by name, and is told none: the choice is theory, as a change of the place would be.
+        """
+        own = self._leading_to.own
+        chooses = own is not None and gpu_choice([own.source.text]).chooses
+        return chooses and self._leading_to.is_so(at, self.needing.in_helpers)
 
     @property
     def are_for_cuda(self) -> bool:

@@ -20,6 +20,7 @@ from torchdevlint.flow.programs.blocks import (
     is_every_so_often,
     leaves,
 )
+from torchdevlint.flow.programs.cuda_habit import asks_for_devices
 from torchdevlint.flow.programs.evaluated import surely_called, surely_read
 from torchdevlint.flow.programs.leading_names import read_by
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -49,7 +50,8 @@ class Ways:
     function that is called, or in a loop, counts: the epoch that was best is saved in one of them. An object whose
     class is not known, and that is asked for the `method` with the place, is one of the class which has that. A place
     that the first round of a counted loop leaves out (`in_rounds`) comes after what another round does. It happens as
-    well where a name is read of which `reads` is true.
+    well where a name is read of which `reads` is true. With `switched`, what a test for a device decides counts,
+    since it decides over the rest of the program as well.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Ways:
         method: Scope | None = None,
         in_rounds: bool = False,
         reads: Callable[[Scope, ast.Name], bool] | None = None,
+        switched: bool = False,
     ) -> None:
         self._project = project
         self._happens = happens
@@ -69,6 +72,7 @@ class Ways:
         self._method_there = method
         self._in_rounds = in_rounds
         self._reads = reads
+        self._switched = switched
         self._known: dict[ast.AST, bool] = {}
         self._on_the_way: dict[ast.AST | None, bool] = {}
 
@@ -176,7 +180,8 @@ class Ways:
             return self._block(scope, statement.body if statement.test.value else statement.orelse)
         if isinstance(statement, ast.If):
             arms = (self._block(scope, each) for each in (statement.body, statement.orelse))
-            return self._expression(scope, statement.test) or (any(arms) if loosely else all(arms))
+            is_open = loosely or (self._switched and asks_for_devices(statement.test))
+            return self._expression(scope, statement.test) or (any(arms) if is_open else all(arms))
         if isinstance(statement, ast.Try):
             caught = [each.body for each in statement.handlers if goes_on(each)]
             tried = statement.body if all(self._block(scope, each) for each in caught) else ()

@@ -11,8 +11,12 @@ from torchdevlint.source.nodes import nodes_in
 
 def changes_default(tree: ast.AST) -> bool:
     """Whether a program puts what it and its imports make without ``device=`` elsewhere than on the CPU."""
-    calls = (each for each in nodes_in(tree, ast.Call) if last_name(each.func) in torch_api.CHANGES_DEFAULT)
-    return not all(map(_stays_on_cpu, calls))
+    return any(map(is_change_of_default, nodes_in(tree, ast.Call)))
+
+
+def is_change_of_default(call: ast.Call) -> bool:
+    """Whether a call changes the default to another device than the CPU."""
+    return last_name(call.func) in torch_api.CHANGES_DEFAULT and not _stays_on_cpu(call)
 
 
 def may_set_default(context: ast.expr) -> bool:
