@@ -45,6 +45,10 @@ def python(text: str) -> str:
         ("ls", "ls"),
         ("cat = 1", "cat = 1"),
         ("run (x)", "run (x)"),
+        ("cd ..", "pass"),
+        ("cd ../data", "pass"),
+        ("mv *.pt ../fgnn\n", "pass\n"),
+        ("cd.x", "cd.x"),
     ],
 )
 def test_lines(cell: str, expected: str) -> None:

@@ -32,7 +32,7 @@ _ESCAPED = regex(r"([ \t]*)([%!?/,;].*)", re.DOTALL)
 _ASSIGNED = regex(r"((?:[\w.,*: \t]|\[[^][=]*\])+)=[ \t]*(?:!|%[ \t]*[^\W\d])")
 _LINE_MAGIC = regex(r"%(\w+)[ \t]*(.*)", re.DOTALL)
 _OPTIONS = regex(r"(?:-[a-zA-Z]+[ \t]*\d*[ \t]+)*")
-_FIRST_WORD = regex(r"(\w+)(?:[ \t]+[^=(. \t]|[ \t]*$)")
+_FIRST_WORD = regex(r"(\w+)(?:[ \t]+[^=( \t]|[ \t]*$)")
 _MARK = regex(r"#|\"\"\"|'''|[\"'()\[\]{}]")
 _IN_STRING = {quote: regex(rf"\\.|{quote}") for quote in ("'", '"', "'''", '"""')}
 _UNKNOWN = "get_ipython()"
@@ -66,7 +66,8 @@ def _undented(rows: Sequence[str]) -> list[str]:
 
 def _translate_lines(rows: list[str]) -> None:
     """Turns line magics and all else that is no Python into it; cell magics have gone before."""
-    if len(rows) == 1 and (word := _FIRST_WORD.match(rows[0])) and word[1] in _WITHOUT_PERCENT:
+    is_alone = len(rows) == 1 or (len(rows) == 2 and not rows[1])  # the end of the last line is no line
+    if is_alone and (word := _FIRST_WORD.match(rows[0])) and word[1] in _WITHOUT_PERCENT:
         rows[0] = rows[0] if _is_python(rows[0]) else _python_of(f"%{rows[0]}")
         return
     scanner, at = _Scanner(), 0
