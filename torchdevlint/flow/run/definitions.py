@@ -89,6 +89,7 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
     inner, context = state.copy(), frame.context
     if info.is_module:
         frame.context = "init"
+        _tell_mixins(info)
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             _look_at_defaults(frame, statement, inner)
@@ -116,6 +117,12 @@ def _tell_bases(info: ClassInfo, name: str, value: Value) -> None:
     for base in info.mro[1:]:
         if base.attributes.get(name, NONE) == NONE and name not in base.all_methods:
             base.classes_below.setdefault(name, []).append(value)
+
+
+def _tell_mixins(info: ClassInfo) -> None:
+    """What a Module is derived from besides, ``class Block(nn.Module, Scan)``, keeps Parameters as Modules do."""
+    for base in info.mro[1:]:
+        base.is_module = True
 
 
 def _made(frame: Frame, node: ast.ClassDef, state: State) -> ClassInfo:
