@@ -22,7 +22,14 @@ from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_dev
 from torchdevlint.flow.scope.used_with_moved import is_used_with
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.nodes import arguments_of, assignment_of, nodes_in, own_blocks_in, own_nodes_in
+from torchdevlint.source.nodes import (
+    arguments_of,
+    assignment_of,
+    nodes_in,
+    own_assignments_in,
+    own_blocks_in,
+    own_nodes_in,
+)
 
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 _LEAST_MOVED = 2
@@ -66,7 +73,7 @@ def _note_end(event: FileEnded) -> None:
 def _in_displays(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
     """What is left in ``return (a.to(device), b.to(device), c)``, and in a dict of a name or a result."""
     values = [each.value for each in own_nodes_in(scope, ast.Return)]
-    values += [each.value for each in own_nodes_in(scope, ast.Assign)]
+    values += [each.value for each in own_assignments_in(scope)]
     for value in values:
         if isinstance(value, ast.Dict):
             named = zip(value.keys, value.values, strict=True)

@@ -36,6 +36,7 @@ from torchdevlint.source.nodes import (
     is_inside,
     keyword_of,
     nodes_in,
+    own_assignments_in,
     own_blocks_in,
     own_nodes_in,
 )
@@ -97,7 +98,7 @@ def _in_displays(function: _Function) -> Iterator[tuple[_Made, _Made]]:
     """``return {"x": torch.tensor(a).to(device), "y": torch.tensor(b)}``."""
     shown = [each.value for each in own_nodes_in(function, ast.Return)]
     shown += [each.value for each in own_nodes_in(function, ast.Yield)]
-    shown += [each.value for each in own_nodes_in(function, ast.Assign) if not isinstance(each.value, ast.Tuple)]
+    shown += [each.value for each in own_assignments_in(function) if not isinstance(each.value, ast.Tuple)]
     for value in shown:
         parts = [_made(node, name) for node, name in _parts(value)]
         yield from _left(parts, 1)
@@ -121,7 +122,7 @@ def _in_stores(tree: ast.Module, function: _Function) -> Iterator[tuple[_Made, _
     What an object keeps as a factory made it may be kept on the CPU for its methods (`kept_together` looks at these).
     """
     held: dict[str, list[_Made | None]] = {}
-    for each in own_nodes_in(function, ast.Assign):
+    for each in own_assignments_in(function):
         target = each.targets[0]
         if isinstance(target, (ast.Attribute, ast.Subscript)) and (holder := dotted_path(target.value)) is not None:
             name = target.attr if isinstance(target, ast.Attribute) else ""
