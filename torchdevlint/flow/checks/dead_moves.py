@@ -7,14 +7,14 @@ import ast
 from torchdevlint.flow.checks.host_reads import LIBRARIES
 from torchdevlint.flow.facts.tensors import DeadLoopMove
 from torchdevlint.flow.run.arguments import evaluate_arguments
-from torchdevlint.flow.scope.names import dotted_path, first_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, public_path
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Dtype, Ref, Tensor
 from torchdevlint.flow.vouch.names import assignable
-from torchdevlint.source.nodes import arguments_of, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, is_inside, is_name, nodes_in, once_a_node
 
 
 def record_in_loop(frame: Frame, loop: ast.For | ast.AsyncFor, statement: ast.stmt, call: ast.Call) -> None:
@@ -140,19 +140,12 @@ def _is_wanted_as_it_was(frame: Frame, name: str, place: ast.stmt) -> bool:
     later = [call for call in _calls_with(scope).get(name, ()) if call.lineno >= first]
     if any(_is_numpy_of(call, name) or _is_of_library(frame, call) for call in later):
         return True
-    calls = [each for each in nodes_in(scope, ast.Call) if each.lineno >= first]
-    if any(_differentiates(frame, each) and name in {n.id for n in nodes_in(each, ast.Name)} for each in calls):
+    calls = (each for each in nodes_in(scope, ast.Call) if each.lineno >= first)
+    asking = (each for each in calls if public_path(each.func) == "torch.autograd.grad")
+    if any(is_name(each, name) for call in asking for each in inside(call)):
         return True
-    dropped = [each.value for each in nodes_in(scope, ast.Expr)]
-    return any(dotted_path(each.func) == f"{name}.cpu" for each in calls if each in dropped)
-
-
-def _differentiates(frame: Frame, call: ast.Call) -> bool:
-    """``torch.autograd.grad(loss, x)``, under whatever name."""
-    path = dotted_path(call.func) or ""
-    first, _, rest = path.partition(".")
-    called = frame.machine.globals.get(first)
-    return isinstance(called, Ref) and f"{called.name}.{rest}".rstrip(".") == "torch.autograd.grad"
+    dropped = (each.value for each in nodes_in(scope, ast.Expr) if each.lineno >= first)
+    return any(isinstance(each, ast.Call) and dotted_path(each.func) == f"{name}.cpu" for each in dropped)
 
 
 @once_a_node
