@@ -25,11 +25,17 @@ WIDTH = 100
 
 def render() -> str:
     """The text of the module."""
-    names = sorted(each.name for each in pkgutil.iter_modules(checks.__path__))
-    looking = ((name, told_by(import_module(f"{checks.__name__}.{name}")).tables) for name in names)
+    looking = ((name, told_by(import_module(f"{checks.__name__}.{name}")).tables) for name in check_modules())
     tables = "".join(_entry(name, keys) for name, keys in looking if keys)
     rules = "".join(_entry(each.module.rpartition(".")[2], entry(each)) for each in all_rules() if each.package is OURS)
     return f"{HEAD}CHECKS = {{\n{tables}}}\nRULES = {{\n{rules}}}\n"
+
+
+def check_modules() -> list[str]:
+    """The modules of the checks, by their dotted names below `torchdevlint.flow.checks`."""
+    start = f"{checks.__name__}."
+    modules = pkgutil.walk_packages(checks.__path__, start)
+    return sorted(each.name.removeprefix(start) for each in modules if not each.ispkg)
 
 
 def entry(rule: Rule) -> Mapping[str, Iterable[str]]:

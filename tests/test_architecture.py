@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -194,6 +195,14 @@ def test_imports_inside_the_inference_go_down() -> None:
         targets = {room(name) for name in own(path) if unit(name) == "flow"} - {here}
         below = {target for target, layer in FLOW_LAYERS.items() if layer < FLOW_LAYERS[here]}
         assert targets <= below, f"{relative(path)} reaches up or sideways to {sorted(targets - below)}"
+
+
+def test_families_of_checks_import_in_one_direction() -> None:
+    below: dict[str, set[str]] = {}
+    for path in (path for path in MODULES if relative(path).startswith("flow/checks/")):
+        families = {name.split(".")[3] for name in own(path) if name.startswith("torchdevlint.flow.checks.")}
+        below.setdefault(path.parent.name, set()).update(families - {path.parent.name})
+    TopologicalSorter(below).prepare()  # raises a CycleError that names the circle
 
 
 MUTUAL_TYPES = {"classes", "near", "others", "records", "touch", "values"}
@@ -408,5 +417,5 @@ def test_checks_and_rules_are_imported_for_what_they_look_on_at(tmp_path: Path) 
     assert {"checkpoints", "tdl201_load_without_map_location"} <= loaded
     idle = {"collectives", "one_placed_of_two", "tdl004_mixed_device_operands", "tdl312_generator_on_another_device"}
     assert not loaded & idle
-    there = len([*PACKAGE.glob("rules/tdl*.py"), *PACKAGE.glob("flow/checks/*.py")])
+    there = len([*PACKAGE.glob("rules/tdl*.py"), *PACKAGE.glob("flow/checks/*/*.py")])
     assert len(loaded) < there / 3

@@ -440,7 +440,7 @@ def test_what_is_advice_of_a_graver_rule_is_reported_where_the_rule_is_selected(
 def test_a_file_is_too_deep_only_if_it_is_with_all_modules_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """To import a check takes some of the stack: which files came before must not show."""
     runs: list[bool] = []
-    observer = "torchdevlint.flow.checks.collectives"
+    observer = "torchdevlint.flow.checks.processes.collectives"
 
     def runs_out(*_: object) -> list[Fact]:
         runs.append(observer in sys.modules)

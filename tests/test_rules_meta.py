@@ -71,7 +71,7 @@ def test_the_index_tells_of_a_rule_what_its_module_says(rule: Rule) -> None:
 
 def test_the_index_tells_of_checks_what_their_modules_say() -> None:
     """And no two kinds of events or facts go by one name there."""
-    modules = [import_module(f"{checks.__name__}.{each.name}") for each in pkgutil.iter_modules(checks.__path__)]
+    modules = [import_module(each.name) for each in pkgutil.walk_packages(checks.__path__, f"{checks.__name__}.")]
     looking = {name: told for module in modules if (told := told_by(module).tables) and (name := module.__name__)}
     told = {name: {table: set(keys.split()) for table, keys in each.items()} for name, each in index.CHECKS.items()}
     wanted = {name: {table: set(keys) for table, keys in each.items()} for name, each in looking.items()}

@@ -4,67 +4,61 @@ A module is imported when something happens that it looks on at, or a fact was r
 """
 
 CHECKS = {
-    "appended_apart": {
-        "FUNCTIONS": (
-            "torch.cat torch.column_stack torch.concat torch.concatenate torch.dstack torch.hstack"
-            " torch.row_stack torch.stack torch.vstack"
-        ),
-        "METHODS": "append",
+    "discarded.lost_moves": {
+        "SETTLE": "every",
     },
-    "asked_devices": {
-        "FUNCTIONS": "torch.device",
+    "discarded.moves": {
+        "EVENTS": "Discarded Looped",
     },
-    "asked_places": {
+    "forgotten.asked_places": {
         "EVENTS": "FunctionCalled LayerCalled MethodCalled",
     },
-    "backward_sums": {
-        "EVENTS": "Augmented",
+    "forgotten.forgotten_arms": {
+        "EVENTS": "FileEnded",
     },
-    "calls_with_cuda": {
+    "forgotten.forgotten_attributes": {
+        "EVENTS": "FileEnded",
+    },
+    "forgotten.kept_by_objects": {
+        "EVENTS": "Returned",
+    },
+    "forgotten.left_among_moves": {
+        "EVENTS": "FileEnded",
+    },
+    "forgotten.left_in_one_case": {
+        "EVENTS": "FileEnded",
+    },
+    "forgotten.left_of_several": {
+        "EVENTS": "FileEnded",
+    },
+    "forgotten.left_of_twins": {
+        "EVENTS": "FileEnded",
+    },
+    "forgotten.own_movers": {
+        "EVENTS": "FileStarted",
+    },
+    "forgotten.round_trips": {
+        "EVENTS": "Returned",
+    },
+    "forgotten.tested_but_left": {
+        "EVENTS": "FileEnded",
+    },
+    "forgotten.unread_devices": {
+        "EVENTS": "FileEnded FileStarted",
+    },
+    "literals.asked_devices": {
+        "FUNCTIONS": "torch.device",
+    },
+    "literals.calls_with_cuda": {
         "EVENTS": "ForeignCalled FunctionCalled Operated UnknownCalled",
     },
-    "checkpoints": {
-        "EVENTS": "ForeignCalled FunctionReturned ModuleMethodCalled",
-        "FUNCTIONS": (
-            "TTS.utils.io.load_fsspec mmcv.runner.checkpoint.load_checkpoint mmcv.runner.load_checkpoint"
-            " pytorch_lightning.utilities.cloud_io.load torch.hub.load_state_dict_from_url torch.jit.load"
-            " torch.load torch.save torch.serialization.load torch.utils.model_zoo.load_url"
-            " torchvision._internally_replaced_utils.load_state_dict_from_url"
-            " torchvision.models.utils.load_state_dict_from_url"
-        ),
-    },
-    "collectives": {
-        "FUNCTIONS": (
-            "torch.distributed.all_gather torch.distributed.all_gather_into_tensor torch.distributed.all_reduce"
-            " torch.distributed.all_to_all torch.distributed.all_to_all_single torch.distributed.broadcast"
-            " torch.distributed.distributed_c10d.all_gather"
-            " torch.distributed.distributed_c10d.all_gather_into_tensor"
-            " torch.distributed.distributed_c10d.all_reduce torch.distributed.distributed_c10d.all_to_all"
-            " torch.distributed.distributed_c10d.all_to_all_single torch.distributed.distributed_c10d.broadcast"
-            " torch.distributed.distributed_c10d.gather torch.distributed.distributed_c10d.irecv"
-            " torch.distributed.distributed_c10d.isend torch.distributed.distributed_c10d.recv"
-            " torch.distributed.distributed_c10d.reduce torch.distributed.distributed_c10d.reduce_scatter"
-            " torch.distributed.distributed_c10d.reduce_scatter_tensor torch.distributed.distributed_c10d.scatter"
-            " torch.distributed.distributed_c10d.send torch.distributed.gather torch.distributed.irecv"
-            " torch.distributed.isend torch.distributed.recv torch.distributed.reduce"
-            " torch.distributed.reduce_scatter torch.distributed.reduce_scatter_tensor torch.distributed.scatter"
-            " torch.distributed.send"
-        ),
-        "METHODS": "gather gather_for_metrics reduce",
-    },
-    "containers": {
-        "EVENTS": "AttributeRefused Initialised ItemAssigned",
-    },
-    "cuda_beside_option": {
+    "literals.cuda_beside_option": {
         "EVENTS": "Met",
     },
-    "cuda_unless_told": {
+    "literals.cuda_unless_told": {
         "EVENTS": "FunctionCalled",
     },
-    "device_markers": {
-        "EVENTS": "DeviceRead",
-    },
-    "device_specs": {
+    "literals.device_specs": {
         "FUNCTIONS": (
             "torch.BFloat16Tensor torch.BoolTensor torch.ByteTensor torch.CharTensor torch.DoubleTensor"
             " torch.FloatTensor torch.Generator torch.HalfTensor torch.IntTensor torch.LongTensor"
@@ -99,14 +93,145 @@ CHECKS = {
         ),
         "METHODS": "cuda new_empty new_empty_strided new_full new_ones new_tensor new_zeros to",
     },
-    "draws": {
+    "literals.handed_literals": {
+        "EVENTS": "Constructed FunctionCalled UnknownCalled",
+    },
+    "literals.hardcoded": {
+        "EVENTS": "FileStarted",
+    },
+    "literals.kernel_buffers": {
+        "EVENTS": "Placed",
+    },
+    "literals.lone_literals": {
+        "EVENTS": "Placed",
+    },
+    "literals.meant_places": {
+        "EVENTS": "Placed",
+    },
+    "literals.placement": {
+        "EVENTS": "FunctionCalled LayerCalled Met Placed",
+        "FUNCTIONS": "torch.cuda.Stream torch.cuda.current_stream",
+    },
+    "loads.checkpoints": {
+        "EVENTS": "ForeignCalled FunctionReturned ModuleMethodCalled",
+        "FUNCTIONS": (
+            "TTS.utils.io.load_fsspec mmcv.runner.checkpoint.load_checkpoint mmcv.runner.load_checkpoint"
+            " pytorch_lightning.utilities.cloud_io.load torch.hub.load_state_dict_from_url torch.jit.load"
+            " torch.load torch.save torch.serialization.load torch.utils.model_zoo.load_url"
+            " torchvision._internally_replaced_utils.load_state_dict_from_url"
+            " torchvision.models.utils.load_state_dict_from_url"
+        ),
+    },
+    "models.early_copies": {
+        "EVENTS": "Placed",
+    },
+    "models.handed_models": {
+        "EVENTS": "ModuleCalled",
+    },
+    "models.kept_models": {
+        "EVENTS": "ModuleCalled",
+    },
+    "models.late_layers": {
+        "EVENTS": "Placed",
+    },
+    "models.replaced_parts": {
+        "EVENTS": "AttributeAssigned",
+    },
+    "models.unmoved_models": {
+        "EVENTS": "LayerCalled MethodCalled ModuleCalled",
+    },
+    "operands.appended_apart": {
+        "FUNCTIONS": (
+            "torch.cat torch.column_stack torch.concat torch.concatenate torch.dstack torch.hstack"
+            " torch.row_stack torch.stack torch.vstack"
+        ),
+        "METHODS": "append",
+    },
+    "operands.backward_sums": {
+        "EVENTS": "Augmented",
+    },
+    "operands.draws": {
         "EVENTS": "Called ModuleCalled",
         "SETTLE": "every",
     },
-    "early_copies": {
-        "EVENTS": "Placed",
+    "operands.example_inputs": {
+        "FUNCTIONS": (
+            "fvcore.nn.FlopCountAnalysis fvcore.nn.flop_count thop.profile torch.export.export torch.jit.trace"
+            " torch.onnx.export"
+        ),
+        "METHODS": "add_graph",
     },
-    "environment": {
+    "operands.fed_elsewhere": {
+        "EVENTS": "LayerCalled",
+    },
+    "operands.first_states": {
+        "EVENTS": "Returned",
+    },
+    "operands.handed_on_together": {
+        "EVENTS": "Constructed ForeignCalled Returned UnknownCalled",
+    },
+    "operands.host_reads": {
+        "EVENTS": "ItemAssigned LibraryCalled ReadByHost",
+    },
+    "operands.leaving_together": {
+        "EVENTS": "LayerCalled Returned",
+    },
+    "operands.made_targets": {
+        "EVENTS": "LayerCalled",
+    },
+    "operands.mixing": {
+        "EVENTS": "Collected Mixed",
+    },
+    "operands.models_beside": {
+        "EVENTS": "LayerCalled",
+    },
+    "operands.moved_among": {
+        "EVENTS": "LayerCalled ModuleCalled",
+    },
+    "operands.one_placed_of_two": {
+        "EVENTS": "FunctionEnded",
+    },
+    "operands.parts_in_call": {
+        "EVENTS": "LayerCalled ModuleCalled",
+    },
+    "operands.returns": {
+        "EVENTS": "Filled FunctionEnded Marked Returned",
+    },
+    "operands.sized_alike": {
+        "EVENTS": "ForeignCalled LayerCalled Placed Returned",
+    },
+    "operands.sized_partners": {
+        "EVENTS": "LayerCalled Operated",
+    },
+    "operands.stayed_beside": {
+        "EVENTS": "LayerCalled",
+    },
+    "operands.typed_alike": {
+        "EVENTS": "Constructed ForeignCalled FunctionCalled Returned UnknownCalled",
+    },
+    "operands.unseen_layers": {
+        "EVENTS": "LayerCalled",
+    },
+    "processes.collectives": {
+        "FUNCTIONS": (
+            "torch.distributed.all_gather torch.distributed.all_gather_into_tensor torch.distributed.all_reduce"
+            " torch.distributed.all_to_all torch.distributed.all_to_all_single torch.distributed.broadcast"
+            " torch.distributed.distributed_c10d.all_gather"
+            " torch.distributed.distributed_c10d.all_gather_into_tensor"
+            " torch.distributed.distributed_c10d.all_reduce torch.distributed.distributed_c10d.all_to_all"
+            " torch.distributed.distributed_c10d.all_to_all_single torch.distributed.distributed_c10d.broadcast"
+            " torch.distributed.distributed_c10d.gather torch.distributed.distributed_c10d.irecv"
+            " torch.distributed.distributed_c10d.isend torch.distributed.distributed_c10d.recv"
+            " torch.distributed.distributed_c10d.reduce torch.distributed.distributed_c10d.reduce_scatter"
+            " torch.distributed.distributed_c10d.reduce_scatter_tensor torch.distributed.distributed_c10d.scatter"
+            " torch.distributed.distributed_c10d.send torch.distributed.gather torch.distributed.irecv"
+            " torch.distributed.isend torch.distributed.recv torch.distributed.reduce"
+            " torch.distributed.reduce_scatter torch.distributed.reduce_scatter_tensor torch.distributed.scatter"
+            " torch.distributed.send"
+        ),
+        "METHODS": "gather gather_for_metrics reduce",
+    },
+    "processes.environment": {
         "EVENTS": "Augmented Entered ItemAssigned Placed",
         "FUNCTIONS": (
             "os.environ.__setitem__ os.environ.setdefault os.environ.update os.putenv"
@@ -121,104 +246,7 @@ CHECKS = {
             " torch.cuda.synchronize torch.nn.DataParallel torch.nn.parallel.DataParallel"
         ),
     },
-    "example_inputs": {
-        "FUNCTIONS": (
-            "fvcore.nn.FlopCountAnalysis fvcore.nn.flop_count thop.profile torch.export.export torch.jit.trace"
-            " torch.onnx.export"
-        ),
-        "METHODS": "add_graph",
-    },
-    "fed_elsewhere": {
-        "EVENTS": "LayerCalled",
-    },
-    "first_states": {
-        "EVENTS": "Returned",
-    },
-    "forgotten_arms": {
-        "EVENTS": "FileEnded",
-    },
-    "forgotten_attributes": {
-        "EVENTS": "FileEnded",
-    },
-    "handed_along": {
-        "EVENTS": "ForeignCalled UnknownCalled",
-    },
-    "handed_literals": {
-        "EVENTS": "Constructed FunctionCalled UnknownCalled",
-    },
-    "handed_models": {
-        "EVENTS": "ModuleCalled",
-    },
-    "handed_on_together": {
-        "EVENTS": "Constructed ForeignCalled Returned UnknownCalled",
-    },
-    "hardcoded": {
-        "EVENTS": "FileStarted",
-    },
-    "host_reads": {
-        "EVENTS": "ItemAssigned LibraryCalled ReadByHost",
-    },
-    "kept_by_objects": {
-        "EVENTS": "Returned",
-    },
-    "kept_models": {
-        "EVENTS": "ModuleCalled",
-    },
-    "kept_together": {
-        "EVENTS": "FunctionEnded",
-    },
-    "kernel_buffers": {
-        "EVENTS": "Placed",
-    },
-    "late_layers": {
-        "EVENTS": "Placed",
-    },
-    "leaving_together": {
-        "EVENTS": "LayerCalled Returned",
-    },
-    "left_among_moves": {
-        "EVENTS": "FileEnded",
-    },
-    "left_in_one_case": {
-        "EVENTS": "FileEnded",
-    },
-    "left_of_several": {
-        "EVENTS": "FileEnded",
-    },
-    "left_of_twins": {
-        "EVENTS": "FileEnded",
-    },
-    "lone_literals": {
-        "EVENTS": "Placed",
-    },
-    "lost_moves": {
-        "SETTLE": "every",
-    },
-    "made_targets": {
-        "EVENTS": "LayerCalled",
-    },
-    "meant_places": {
-        "EVENTS": "Placed",
-    },
-    "mixing": {
-        "EVENTS": "Collected Mixed",
-    },
-    "models_beside": {
-        "EVENTS": "LayerCalled",
-    },
-    "moved_among": {
-        "EVENTS": "LayerCalled ModuleCalled",
-    },
-    "moved_parameters": {
-        "EVENTS": "AttributeAssigned",
-    },
-    "moves": {
-        "EVENTS": "Discarded Looped",
-    },
-    "one_placed_of_two": {
-        "EVENTS": "FunctionEnded",
-    },
-    "own_gpus": {
+    "processes.own_gpus": {
         "FUNCTIONS": (
             "torch.accelerator.set_device_index torch.arange torch.as_tensor torch.asarray torch.bartlett_window"
             " torch.blackman_window torch.cuda.device torch.cuda.set_device torch.device torch.distributed.barrier"
@@ -234,57 +262,29 @@ CHECKS = {
         ),
         "METHODS": "cuda to",
     },
-    "own_movers": {
-        "EVENTS": "FileStarted",
-    },
-    "parameters_beside": {
-        "EVENTS": "AttributeAssigned",
-    },
-    "parts_in_call": {
-        "EVENTS": "LayerCalled ModuleCalled",
-    },
-    "placement": {
-        "EVENTS": "FunctionCalled LayerCalled Met Placed",
-        "FUNCTIONS": "torch.cuda.Stream torch.cuda.current_stream",
-    },
-    "replaced_parts": {
-        "EVENTS": "AttributeAssigned",
-    },
-    "returns": {
-        "EVENTS": "Filled FunctionEnded Marked Returned",
-    },
-    "round_trips": {
-        "EVENTS": "Returned",
-    },
-    "sized_alike": {
-        "EVENTS": "ForeignCalled LayerCalled Placed Returned",
-    },
-    "sized_partners": {
-        "EVENTS": "LayerCalled Operated",
-    },
-    "stayed_beside": {
-        "EVENTS": "LayerCalled",
-    },
-    "tested_but_left": {
-        "EVENTS": "FileEnded",
-    },
-    "typed_alike": {
-        "EVENTS": "Constructed ForeignCalled FunctionCalled Returned UnknownCalled",
-    },
-    "unmoved_models": {
-        "EVENTS": "LayerCalled MethodCalled ModuleCalled",
-    },
-    "unread_devices": {
-        "EVENTS": "FileEnded FileStarted",
-    },
-    "unseen_layers": {
-        "EVENTS": "LayerCalled",
-    },
-    "workers": {
+    "processes.workers": {
         "FUNCTIONS": (
             "monai.data.DataLoader torch.utils.data.DataLoader torch.utils.data.dataloader.DataLoader"
             " torch_geometric.data.DataLoader torch_geometric.loader.DataLoader"
         ),
+    },
+    "registration.containers": {
+        "EVENTS": "AttributeRefused Initialised ItemAssigned",
+    },
+    "registration.device_markers": {
+        "EVENTS": "DeviceRead",
+    },
+    "registration.handed_along": {
+        "EVENTS": "ForeignCalled UnknownCalled",
+    },
+    "registration.kept_together": {
+        "EVENTS": "FunctionEnded",
+    },
+    "registration.moved_parameters": {
+        "EVENTS": "AttributeAssigned",
+    },
+    "registration.parameters_beside": {
+        "EVENTS": "AttributeAssigned",
     },
 }
 RULES = {

@@ -59,8 +59,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.host_reads import is_off_host
-from torchdevlint.flow.checks.met_elsewhere import is_placed_elsewhere, led_by
+from torchdevlint.flow.checks.operands.host_reads import is_off_host
+from torchdevlint.flow.checks.operands.met_elsewhere import is_placed_elsewhere, led_by
 from torchdevlint.flow.events import Met
 from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.flow.kinds.parameters import place_of_argument

@@ -60,7 +60,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow.checks.reordering import moved_before
+from torchdevlint.flow.checks.processes.reordering import moved_before
 from torchdevlint.flow.facts.common import Fact, Reordering
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.moves import method_device, to_device

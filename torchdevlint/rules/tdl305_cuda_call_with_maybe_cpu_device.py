@@ -50,8 +50,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks import device_specs
-from torchdevlint.flow.checks.for_cuda import is_for_cuda, kernel_before
+from torchdevlint.flow.checks.literals import device_specs
+from torchdevlint.flow.checks.literals.for_cuda import is_for_cuda, kernel_before
 from torchdevlint.flow.facts.devices import MaybeCpuDevice
 from torchdevlint.flow.scope.handled_errors import WITHOUT_CUDA, may_catch
 from torchdevlint.flow.scope.names import argument_names, defaults, device_spec, dotted_path

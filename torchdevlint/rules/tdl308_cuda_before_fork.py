@@ -62,7 +62,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from torchdevlint.flow.checks.children import run_in_child
+from torchdevlint.flow.checks.processes.children import run_in_child
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.start_method import EXECUTOR, POOL, POOLS, PROCESS, forks
 from torchdevlint.flow.state.arguments import Arguments

@@ -57,8 +57,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.children import is_placed, placed_in, run_in_child
-from torchdevlint.flow.checks.workers import LOADERS, is_iterator, reads
+from torchdevlint.flow.checks.processes.children import is_placed, placed_in, run_in_child
+from torchdevlint.flow.checks.processes.workers import LOADERS, is_iterator, reads
 from torchdevlint.flow.facts.processes import PinnedOnDevice
 from torchdevlint.flow.kinds.options import surely_true
 from torchdevlint.flow.knowledge import torch_api

@@ -64,8 +64,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.draws import draws
-from torchdevlint.flow.checks.unread_devices import is_dismissed, unread_parameter
+from torchdevlint.flow.checks.forgotten.unread_devices import is_dismissed, unread_parameter
+from torchdevlint.flow.checks.operands.draws import draws
 from torchdevlint.flow.events import Constructed, FunctionCalled, FunctionEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api

@@ -60,7 +60,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow.checks.asked_types import adds_nothing
+from torchdevlint.flow.checks.operands.asked_types import adds_nothing
 from torchdevlint.flow.events import Asked, Compared
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once

@@ -46,7 +46,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.methods_run import reached_from
+from torchdevlint.flow.checks.loads.methods_run import reached_from
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.knowledge import torch_api

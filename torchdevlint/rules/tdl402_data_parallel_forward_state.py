@@ -75,7 +75,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from torchdevlint.flow.checks.methods_run import reached_from
+from torchdevlint.flow.checks.loads.methods_run import reached_from
 from torchdevlint.flow.events import Wrapped
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.knowledge import torch_api

@@ -82,8 +82,8 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow.checks.placement import is_within
-from torchdevlint.flow.checks.wrap_order import (
+from torchdevlint.flow.checks.literals.placement import is_within
+from torchdevlint.flow.checks.loads.wrap_order import (
     attributes_before,
     calls_before,
     is_put_on_model,

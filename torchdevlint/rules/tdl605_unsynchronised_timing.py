@@ -57,7 +57,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from torchdevlint.flow.checks.host_reads import is_off_host
+from torchdevlint.flow.checks.operands.host_reads import is_off_host
 from torchdevlint.flow.events import FunctionCalled, MethodCalled, ModuleCalled, Operated, UnknownCalled
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.scope.assigned import values_by_path

@@ -11,7 +11,7 @@ import builtins
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from torchdevlint.flow.checks.saved_names import bound_before
+from torchdevlint.flow.checks.loads.saved_names import bound_before
 from torchdevlint.flow.programs.missing_attributes import asks_what_is_missing
 from torchdevlint.flow.programs.missing_options import MissingOptions
 from torchdevlint.flow.programs.ways import Ways

@@ -10,9 +10,9 @@ import ast
 from functools import partial
 from pathlib import PurePosixPath
 
-from torchdevlint.flow.checks.file_names import scopes_of
-from torchdevlint.flow.checks.saved_names import Bound, bound_before, values_in
-from torchdevlint.flow.checks.written_before import is_written_around, writes_what_is_read
+from torchdevlint.flow.checks.loads.file_names import scopes_of
+from torchdevlint.flow.checks.loads.saved_names import Bound, bound_before, values_in
+from torchdevlint.flow.checks.loads.written_before import is_written_around, writes_what_is_read
 from torchdevlint.flow.programs.project_calls import ProjectCalls
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.assigned import values_by_path

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.checks.written_before import is_written_in
+from torchdevlint.flow.checks.loads.written_before import is_written_in
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.facts.common import Creation, Fact
 from torchdevlint.flow.facts.devices import DeviceNumber, InvalidDevice, MaybeCpuDevice

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from torchdevlint.flow.checks.saved_names import bound_from_within, values_in
+from torchdevlint.flow.checks.loads.saved_names import bound_from_within, values_in
 from torchdevlint.flow.scope.call_sites import argument_of
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import argument_names, dotted_path, public_path

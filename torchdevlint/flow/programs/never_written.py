@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
-from torchdevlint.flow.checks.telling_names import may_be_equal
-from torchdevlint.flow.checks.writers import writes_in
+from torchdevlint.flow.checks.loads.file_names import Place, file_names, scopes_of
+from torchdevlint.flow.checks.loads.telling_names import may_be_equal
+from torchdevlint.flow.checks.loads.writers import writes_in
 from torchdevlint.flow.programs.asked_tests import asked_before
 from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import LinePattern

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.file_names import Place, Texts, file_names, scopes_of
-from torchdevlint.flow.checks.telling_names import may_be_equal
-from torchdevlint.flow.checks.wrapped_readers import behind_moves
+from torchdevlint.flow.checks.loads.file_names import Place, Texts, file_names, scopes_of
+from torchdevlint.flow.checks.loads.telling_names import may_be_equal
 from torchdevlint.flow.facts.checkpoints import WrappedStateDict
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.chains import module_in
 from torchdevlint.flow.scope.names import dotted_path, names_one_of, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -123,13 +123,13 @@ def _is_wrapped(file: ModuleFile, call: ast.Call, prefix: str) -> bool:
         bound.pop()
     if not bound or bound[-1][0] not in body:
         return False
-    value = behind_moves(bound[-1][1])
+    value = module_in(bound[-1][1])
     return isinstance(value, ast.Call) and torch_api.WRAPPER_MODULES.get(public_path(value.func)) == prefix
 
 
 def _is_moved_in_place(path: str | None, value: ast.expr) -> bool:
     """``net.cuda()``, which `net` is bound to."""
-    moved = behind_moves(value)
+    moved = module_in(value)
     return moved is not value and dotted_path(moved) == path
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.checks.brought_back import SAVES_BY_ITSELF
-from torchdevlint.flow.checks.file_names import Place, class_around, file_names, path_as_written, scopes_of
-from torchdevlint.flow.checks.saved_names import values_in
-from torchdevlint.flow.checks.telling_names import HOLE, may_be_equal
-from torchdevlint.flow.checks.writers import writes_in
+from torchdevlint.flow.checks.loads.brought_back import SAVES_BY_ITSELF
+from torchdevlint.flow.checks.loads.file_names import Place, class_around, file_names, path_as_written, scopes_of
+from torchdevlint.flow.checks.loads.saved_names import values_in
+from torchdevlint.flow.checks.loads.telling_names import HOLE, may_be_equal
+from torchdevlint.flow.checks.loads.writers import writes_in
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.programs.coming import Programs

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.checks.saved_names import bound_before, values_in
+from torchdevlint.flow.checks.loads.saved_names import bound_before, values_in
 from torchdevlint.flow.programs.asked_tests import asked_before
 from torchdevlint.flow.programs.project_calls import CalledPlace, around, called_by, object_calls
 from torchdevlint.flow.scope.assigned import values_by_path

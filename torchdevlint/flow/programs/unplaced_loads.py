@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
-from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
-from torchdevlint.flow.checks.telling_names import may_be_equal
-from torchdevlint.flow.checks.writers import writes_in
+from torchdevlint.flow.checks.loads.file_names import Place, file_names, scopes_of
+from torchdevlint.flow.checks.loads.telling_names import may_be_equal
+from torchdevlint.flow.checks.loads.writers import writes_in
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.programs.cuda_habit import Named, named_in

@@ -1,0 +1,136 @@
+"""A literal CUDA device in a file that follows devices everywhere else, or for what a Module makes (TDL012).
+
+A file that makes and moves its tensors to a device that it is told, or to that of another tensor, in ten places, is
+written for any device. The one ``device="cuda"`` among them was forgotten, whatever that tensor meets. A Module
+goes where its owner moves it.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from torchdevlint.flow.checks.literals import hardcoded
+from torchdevlint.flow.checks.literals.for_cuda import is_for_cuda
+from torchdevlint.flow.checks.literals.placement import is_guarded, is_what_it_is_for
+from torchdevlint.flow.checks.literals.unasked_cuda import module_that_makes
+from torchdevlint.flow.events import Placed
+from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
+from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
+from torchdevlint.flow.scope.followed_devices import root_of
+from torchdevlint.flow.scope.names import argument_names, device_spec, last_name, mentions_cuda, mentions_device
+from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda
+from torchdevlint.flow.state.devices import Origin
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
+
+_MOST = 2
+"""Where more places name CUDA, that is meant, or not one oversight."""
+_FOR_EACH = 8
+"""So many places follow a device for each one that names CUDA."""
+_BESIDE_ONE = 3
+"""So many for the only place of a file that names CUDA, in a function that works on arguments; in this itself, one."""
+_FOR_CUDA_ALONE = frozenset({"triton", "cupy", "numba", "pycuda", "CUDAGraph", "GradScaler"})
+_OF_MEASURING = regex(r"bench|profil|test|main|demo|memory|warm|graph|stream|kernel|gpu")
+"""Names of functions that may be for a GPU alone."""
+
+
+class _Places(NamedTuple):
+    followed: list[ast.expr]
+    literals: int
+
+
+def _note_placed(event: Placed) -> None:
+    frame, state, node = event.frame, event.state, event.node
+    if event.device.origin is not Origin.LITERAL or event.device.name != "cuda" or not isinstance(node, ast.Call):
+        return
+    text = names_cuda(node)
+    if text is None or frame.machine.in_child or not frame.machine.imports_torch or is_guarded(state):
+        return
+    if is_what_it_is_for(frame) or is_for_cuda(frame) or not _is_for_any_gpu(frame, node):
+        return
+    machine = frame.machine
+    if _follows_devices(frame, node):
+        beside: ast.AST = _places(machine.tree).followed[0]
+        given, why, kind = machine.text_of(beside), "so does the rest of this file", "lone"
+    else:
+        others, beside, kind = module_that_makes(frame, state, node), frame.function or machine.tree, "module"
+        if others is None:
+            return
+        given, why = others, f"`{others}` goes where its owner moves it"
+    machine.explain(*hardcoded.keys_of(node))
+    machine.record(
+        ("lone literal", node),
+        lambda: IgnoresGivenDevice(
+            machine.span_of(node),
+            text,
+            given,
+            why,
+            machine.span_of(beside),
+            kind,
+            machine.text_of(node),
+            scope=frame.scope,
+        ),
+        state,
+    )
+
+
+def _is_for_any_gpu(frame: Frame, node: ast.Call) -> bool:
+    """Whether the call stands in a function that is about no GPU by its name, and under no question for one."""
+    function, machine = frame.function, frame.machine
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or _OF_MEASURING.search(function.name.lower()):
+        return False
+    if machine.words & _FOR_CUDA_ALONE or sets_current_gpu(function, node.lineno):
+        return False
+    return not _stands_under_question(function, node)
+
+
+def _follows_devices(frame: Frame, node: ast.Call) -> bool:
+    """Whether the rest of its file follows devices, or the rest of its function does."""
+    function: ast.FunctionDef | ast.AsyncFunctionDef = frame.function  # type: ignore[assignment]
+    places = _places(frame.machine.tree)
+    if places.literals == 1 and last_name(node.func) != "cuda" and _takes_arguments(function):
+        plain = [each for each in places.followed if last_name(each) == "device"]
+        given = argument_names(function)
+        if any(is_inside(each, function) and root_of(each) in given for each in plain):
+            return True
+        if len([each for each in plain if not is_inside(each, function)]) >= _BESIDE_ONE:
+            return True
+    return 0 < places.literals <= _MOST and len(places.followed) >= _FOR_EACH * places.literals
+
+
+def _takes_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function works on what it is given: a helper, and no step of a program."""
+    return not argument_names(function) <= {"self", "cls", "args", "opt", "config", "cfg", "kwargs"}
+
+
+def _stands_under_question(function: ast.AST, node: ast.Call) -> bool:
+    """Whether a test around it speaks of CUDA or of devices."""
+    tests: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
+    around = [each.test for each in tests if each.lineno <= node.lineno <= (each.end_lineno or 0)]
+    read = [part for test in around for part in (*nodes_in(test, ast.Name), *nodes_in(test, ast.Attribute))]
+    return any(mentions_cuda(last_name(each)) or mentions_device(last_name(each)) for each in read)
+
+
+@once_a_node
+def _places(tree: ast.Module) -> _Places:
+    """The devices that calls of a file are given, and how many name CUDA themselves."""
+    followed: list[ast.expr] = []
+    literals = 0
+    for call in nodes_in(tree, ast.Call):
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        named = any(each.arg == "device" for each in call.keywords)
+        if names_cuda(call) is not None or method == "cuda":
+            literals += all(device_spec(each) is each for each in device_arguments(call))  # else that is counted
+        elif method == "to" or named:
+            followed += filter(_is_device, device_arguments(call))
+    return _Places(followed, literals)
+
+
+def _is_device(node: ast.expr) -> bool:
+    """``device``, ``self.device``, ``x.device``."""
+    return isinstance(node, (ast.Name, ast.Attribute)) and mentions_device(last_name(node))
+
+
+EVENTS = {Placed: _note_placed}

@@ -1,0 +1,129 @@
+"""Whether a program writes a file itself before it reads it: a `torch.save` under the name that a load reads."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.checks.loads.file_names import Place, file_names, scopes_of
+from torchdevlint.flow.checks.loads.saved_names import bound_before, values_in
+from torchdevlint.flow.checks.loads.telling_names import may_be_equal
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.call_sites import call_sites, sites_in
+from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import is_below, nodes_in
+
+_MOST_CALLS = 8
+_MOST_HOPS = 2
+"""How many functions that hand a path on are asked for it."""
+_ASKING = frozenset({"exists", "isfile", "is_file"})
+_WRITES = frozenset("torch.save shutil.copy shutil.copy2 shutil.copyfile shutil.move os.rename os.replace".split())
+
+
+def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scope, call: ast.Call) -> bool:
+    """Whether a call saves the file that `load` in the file at `home` reads: all names that it may have are alike.
+
+    A file may be saved under one name, and copied to another: ``shutil.copyfile(filename, "model_best.pth.tar")``.
+    """
+    if public_path(call.func) not in _WRITES:
+        return False
+    written, read = _path(call, 1), _path(load, 0)
+    if written is None or read is None:
+        return False
+    saved = _names(scope.file.path, scope.file.tree, scope.project, call, written, tree)
+    loaded = _names(home, tree, scope.project, load, read, tree)
+    if not loaded or not saved:
+        made = _made_by(tree, load, read)
+        is_same = (
+            made == _made_by(tree, call, written) if made else _is_kept(read) and ast.dump(written) == ast.dump(read)
+        )
+        return scope.file.tree is tree and is_same
+    return all(any(may_be_equal(one, other) for other in saved) for one in loaded)
+
+
+def is_written_in(home: str, tree: ast.Module, load: ast.Call, scope: Scope) -> bool:
+    """Whether the file of a load saves what is read there, in whatever function."""
+    return any(writes_what_is_read(home, tree, load, scope, call) for call in nodes_in(tree, ast.Call))
+
+
+def is_written_around(home: str, tree: ast.Module, load: ast.Call, scope: Scope) -> bool:
+    """Whether a loop around a load saves the file too: what the best round left is read back by a later one."""
+    loops = [*nodes_in(tree, ast.For), *nodes_in(tree, ast.While)]
+    around = (each for each in loops if is_below(load, each))
+    return any(
+        writes_what_is_read(home, tree, load, scope, call) for each in around for call in nodes_in(each, ast.Call)
+    )
+
+
+def _path(call: ast.Call, place: int) -> ast.expr | None:
+    named = (each.value for each in call.keywords if each.arg == "f")
+    return call.args[place] if len(call.args) > place else next(named, None)
+
+
+def _names(home: str, tree: ast.Module, project: Project, call: ast.Call, path: ast.expr, own: ast.Module) -> list[str]:
+    """The names that a path may end in; nothing where one of them is not known. `own` is the file of the project."""
+    scopes = scopes_of(tree, call)
+    path = bound_before(scopes[0], path) or _bound_but_for_fallbacks(scopes[0], path) or path
+    names = file_names(Place(scopes, home, project), path, ends=True, whole=True)
+    if names == (None,) and isinstance(path, ast.Name):
+        names = _given(tree, project, call, path.id, own)
+    return [] if None in names else [each for each in names if each is not None]
+
+
+def _bound_but_for_fallbacks(scope: ast.AST, path: ast.expr) -> ast.expr | None:
+    """The value of a name that is bound anew only if there is no such file: who has written it reads that one.
+
+    ``if not os.path.exists(path): path = old_name``
+    """
+    name = dotted_path(path)
+    values = values_by_path(scope).get(name, []) if name is not None else []
+    if len(values) < 2:
+        return None
+    asking = [each for each in nodes_in(scope, ast.If) if name in _missing(each.test)]
+    kept = [each for each in values if not any(is_below(each, below) for test in asking for below in test.body)]
+    return kept[0] if len(kept) == 1 else None
+
+
+def _missing(test: ast.expr) -> list[str | None]:
+    """The paths at which there is no file, as a test says: ``not os.path.isfile(path)``, ``not path.exists()``."""
+    asked = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
+    if not isinstance(asked, ast.Call) or last_name(asked.func) not in _ASKING:
+        return []
+    of = asked.args[:1] or ([asked.func.value] if isinstance(asked.func, ast.Attribute) else [])
+    return [dotted_path(each) for each in of]
+
+
+def _given(
+    tree: ast.Module, project: Project, call: ast.Call, name: str, own: ast.Module, hops: int = _MOST_HOPS
+) -> tuple[str | None, ...]:
+    """The names that all calls of the function around give its parameter, or leave it at, or were given themselves."""
+    function = scopes_of(tree, call)[0]
+    if not isinstance(function, ast.FunctionDef) or name not in argument_names(function) or name in values_in(function):
+        return (None,)
+    here = [] if own is tree else sites_in(own, function.name)
+    sites = None if here is None else [*here, *call_sites(tree, function, project)]
+    if not sites or len(sites) > _MOST_CALLS:
+        return (None,)
+    given = [(site, site.argument(function, name)) for site in sites]
+    found: list[str | None] = []
+    for site, path in given:
+        at = Place(scopes_of(site.tree, site.call))
+        names = (None,) if path is None else file_names(at, path, ends=True, whole=True)
+        if names == (None,) and hops and isinstance(path, ast.Name):
+            names = _given(site.tree, project, site.call, path.id, own, hops - 1)
+        found += names
+    return tuple(dict.fromkeys(found))
+
+
+def _made_by(tree: ast.Module, call: ast.Call, path: ast.expr) -> str:
+    """The name of the lambda that puts a path together: ``path_of = lambda epoch: f"{epoch}.pth"``."""
+    made = bound_before(scopes_of(tree, call)[0], path) or path
+    name = dotted_path(made.func) if isinstance(made, ast.Call) else None
+    values = [] if name is None else values_by_path(tree).get(name, [])
+    return name or "" if values and all(isinstance(each, ast.Lambda) for each in values) else ""
+
+
+def _is_kept(path: ast.expr) -> bool:
+    """Whether a path is an attribute, or an option: what it is once, it is all the time."""
+    return isinstance(path, ast.Attribute) and dotted_path(path) is not None

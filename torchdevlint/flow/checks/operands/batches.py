@@ -1,0 +1,102 @@
+"""Parts of a batch that reach an operation where the loader made them (TDL005)."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.checks.operands.met_elsewhere import led_by
+from torchdevlint.flow.facts.common import Operand
+from torchdevlint.flow.facts.tensors import BatchNotMoved
+from torchdevlint.flow.kinds.encoded import FROM_TOKENIZER
+from torchdevlint.flow.kinds.loaders import FROM_DATA
+from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.state.devices import on_cpu
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.values import Names, Tensor
+from torchdevlint.flow.vouch.bound import Scope
+from torchdevlint.flow.vouch.devices import Meeting
+from torchdevlint.flow.vouch.names import assignable
+from torchdevlint.model import Span
+from torchdevlint.source.nodes import inside, is_inside
+
+_MAKERS = {FROM_DATA: "data set", FROM_TOKENIZER: "tokenizer"}
+_SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
+
+
+def record(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    operation: str,
+    stayed: tuple[ast.expr, Tensor],
+    other: tuple[ast.expr, Tensor],
+    described: Operand,
+) -> None:
+    """Report the batch where the loop that took it from the loader, or what it calls first, gives it away.
+
+    In another file, that is the call in this one that leads there, if the loader is seen to be one: what goes by the
+    name alone may bring its batches to where the model is.
+    """
+    machine, met, meeting = frame.machine, frame, Meeting(frame, state, node, other[0], other[1].device)
+    held = state.env
+    steps = stayed[1].steps
+    loaded, taken = (steps[0].node, steps[-1].node) if steps else (node, node)
+    while frame.called_at is not None and frame.context == "forward":
+        node, frame = frame.called_at
+
+    led, beside = led_by(frame, node), _moved_beside(met, held, stayed[1])
+    if led is not None and beside is None and _is_named_alone(frame, loaded):
+        return
+
+    def make() -> BatchNotMoved:
+        own = led is None and frame is met and meeting.reads(stayed[0])
+        return BatchNotMoved(
+            machine.span_of(node if led is None else led[0]),
+            operation,
+            machine.text_of(stayed[0]),
+            machine.span_of(taken),
+            described,
+            _MAKERS.get(steps[0].text, "loader") if steps else "loader",
+            machine.span_of(stayed[0]) if own else None,
+            meeting.device_named() if own else None,
+            isinstance(loaded, ast.Name) and isinstance(stayed[0], ast.Name) and loaded.id == stayed[0].id,
+            _statement_before(frame, stayed[0]) if own else None,
+            beside,
+            led_by="" if led is None else machine.text_of(led[0]),
+            met_at=None if led is None else machine.span_of(node),
+            loop_at=machine.span_of(loaded) if met.depth and loaded is not taken else None,
+        )
+
+    machine.record(("batch", loaded), make, state)
+
+
+def _is_named_alone(frame: Frame, loaded: ast.AST) -> bool:
+    """Whether a loop of another file goes over what nothing but its name says to be a loader."""
+    machine = frame.machine
+    return bool(machine.span_of(loaded).file) and machine.loaders.get(loaded) is None
+
+
+def _moved_beside(frame: Frame, held: Names, stayed: Tensor) -> tuple[str, Span] | None:
+    """A name that holds another part of the batch, and the move that brought it to an accelerator."""
+    for name, value in held.items():
+        for tensor in tensors_in(value):
+            if tensor.moved and not on_cpu(tensor.device) and tensor.steps[1:] and tensor.steps[0] in stayed.steps[:1]:
+                return name, frame.machine.span_of(tensor.steps[-1].node)
+    return None
+
+
+def _statement_before(frame: Frame, node: ast.expr) -> Span | None:
+    """The statement that reads a name, if something reads it later too, and another statement can stand before it."""
+    scope: Scope = frame.function or frame.machine.tree
+    if not isinstance(node, ast.Name) or frame.machine.reading.is_elsewhere:
+        return None
+    statement = next((each for each in inside(scope) if isinstance(each, _SIMPLE) and is_inside(node, each)), None)
+    if statement is None or not assignable(frame, node.id, statement):
+        return None
+    end = statement.end_lineno or statement.lineno
+    span = frame.machine.span_of(statement)
+    alone = not frame.machine.reading.source.lines[span.row - 1][: span.column - 1].strip(" ")
+    later = any(line > end and not bound for line, bound, _ in bindings_in(scope)[node.id])
+    return span if alone and later else None

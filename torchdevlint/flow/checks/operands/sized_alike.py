@@ -1,0 +1,227 @@
+"""Tensors of the default device that are made after an argument, and leave the function for where that is.
+
+Three ways out tell that they are meant to be there: a kernel or layer of another library gets both; the function stands
+in for an operator where only shapes are worked out (`register_fake`), so that what it gives is where the operator's
+result is; or shape and dtype are both those of the argument, or the whole shape in a file that speaks of devices, and
+the tensor is returned.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from torchdevlint.flow.checks.literals.given_devices import Given
+from torchdevlint.flow.checks.literals.kernel_buffers import is_as_large
+from torchdevlint.flow.checks.literals.placement import record
+from torchdevlint.flow.events import ForeignCalled, LayerCalled, Mixed, Placed, Returned
+from torchdevlint.flow.facts.tensors import RESULT, SIZED_ALIKE
+from torchdevlint.flow.kinds.autograd_functions import is_function
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.knowing_devices import knows_devices
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
+from torchdevlint.flow.scope.naming_cuda import cuda_in_words
+from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Seq, Step, Tensor, Unknown, Value
+from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import inside, once_a_node
+
+_FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
+_WHOLE_NUMBERS = regex(r"long|int|short|bool")
+_FOR_THE_CPU = regex(
+    r"cpu|host|numpy|plot|show|draw|save|dump|write|log|print|assert|check|equal|close|collate|dataset|loader|array"
+    r"|summary|table|text|append|add|extend|insert|put|update|set|pin|queue|send",
+    re.IGNORECASE,
+)
+"""Names of functions that copy what they get, only look at it, or keep it."""
+_OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|transform|preprocess|load|read")
+"""Words of what is prepared on the CPU."""
+_STAND_INS = frozenset({"register_fake", "impl_abstract"})
+
+Part = tuple[ast.expr, Tensor]
+
+
+def _note_layer(event: LayerCalled) -> None:
+    """``kernel[grid](x, torch.empty(x.shape))``, for something of unknown kind."""
+    if event.owner is None:
+        _look(event.frame, event.state, event.node, event.operands)
+
+
+def _note_library(event: ForeignCalled) -> None:
+    """``extension.forward(x, torch.empty(x.shape))``."""
+    pairs = event.arguments.pairs
+    if len(pairs) > 1:
+        _look(event.frame, event.state, event.node, pairs)
+
+
+def _look(frame: Frame, state: State, node: ast.Call, operands: Iterable[tuple[ast.expr, Value]]) -> None:
+    tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
+    made = [each for each in tensors if each[1].device == DEFAULT and each[1].creations and each[1].ndim != 0]
+    function = frame.function
+    if not made or function is None or frame.depth or not _is_foreign(node):
+        return
+    given = [(at, value, name) for at, value in tensors for name in [_came_in(function, at, value)] if name is not None]
+    for at, value in made:
+        if is_bookkeeping(dotted_path(at)):
+            continue
+        for by, source, name in given:
+            if all(_is_for(function, node, site.node, name) for site in value.creations):
+                operation = f"`{frame.machine.text_of(node.func)}()`"
+                frame.machine.emit(Mixed(frame, state, node, operation, (at, value), (by, source)))
+                break
+
+
+def is_for_the_cpu(node: ast.Call) -> bool:
+    """Whether what is called copies what it gets to the CPU, only looks at it or keeps it, as far as its name says."""
+    return _is_called_for_the_cpu(last_name(node.func))
+
+
+@lru_cache(maxsize=8192)
+def _is_called_for_the_cpu(name: str) -> bool:
+    return _FOR_THE_CPU.search(name) is not None
+
+
+def _is_foreign(node: ast.Call) -> bool:
+    """Whether it is no method of the object itself, and its name speaks of nothing that is done on the CPU."""
+    name = dotted_path(node.func)
+    if name is None:
+        return isinstance(node.func, ast.Subscript)
+    root, _, last = name.rpartition(".")
+    return root != "self" and not name.startswith("super") and not _is_called_for_the_cpu(last)
+
+
+def _came_in(function: FunctionNode, at: ast.expr, value: Tensor) -> str | None:
+    """The name of the argument that a tensor is, or was made of."""
+    if value.device.origin not in (Origin.ARGUMENT, Origin.MODEL) or value.ndim == 0:
+        return None
+    names = argument_names(function)
+    return next((each.id for each in inside(at) if isinstance(each, ast.Name) and each.id in names), None)
+
+
+def _is_for(function: FunctionNode, taker: ast.Call, node: ast.AST, name: str) -> bool:
+    """Whether what a factory makes goes with an argument into a kernel.
+
+    It is as large, and is left empty for a kernel to fill, or has the same dtype, or is given to what is launched as
+    ``kernel[grid](..)``. Other functions may well move a mask that they are given.
+    """
+    if not _is_filled(node) or not is_as_large(function, node, name):
+        return False
+    is_empty = isinstance(node, ast.Call) and last_name(node.func) == "empty"
+    return is_empty or isinstance(taker.func, ast.Subscript) or next(_sized_alike(node, name), None) is not None
+
+
+def _is_filled(node: ast.AST) -> bool:
+    """Whether a factory makes floats, or what has the dtype of something else."""
+    if not isinstance(node, ast.Call) or last_name(node.func) not in _FILLED:
+        return False
+    dtypes = [dotted_path(each.value) or "" for each in node.keywords if each.arg == "dtype"]
+    return not any(is_dtype_name(f"torch.{each.rpartition('.')[2]}") and _WHOLE_NUMBERS.search(each) for each in dtypes)
+
+
+def _note_returned(event: Returned) -> None:
+    frame, function = event.frame, event.frame.function
+    if function is None or isinstance(function, ast.Lambda) or frame.depth:
+        return
+    made = [each for each in _tensors_in(event.value) if each.device == DEFAULT and each.creations]
+    if not made:
+        return
+    stands_in = _stands_in(function)
+    surely = stands_in or is_function(frame.owner)
+    for each in made:
+        for name, value in _arguments(event.state, function, surely):
+            alike = [next(_sized_alike(site.node, name), None) for site in each.creations]
+            if surely or may_be_anywhere(frame, name):
+                alike = [at or _of_whole_shape(site.node, name) for at, site in zip(alike, each.creations, strict=True)]
+            sized = [at for at in alike if at is not None]
+            if stands_in or len(sized) == len(each.creations):
+                at = sized[0] if sized else ast.copy_location(ast.Name(name, ast.Load()), event.node)
+                operation = RESULT if stands_in else SIZED_ALIKE
+                frame.machine.emit(Mixed(frame, event.state, event.node, operation, (event.node, each), (at, value)))
+                break
+
+
+def _tensors_in(value: Value) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Seq) and value.items is not None:
+        yield from (each for each in value.items if isinstance(each, Tensor))
+
+
+def _arguments(state: State, function: FunctionNode, surely: bool = False) -> Iterator[tuple[str, Tensor]]:
+    """The tensors that a function was given, as long as they are bound to their names.
+
+    What stands in for an operator is given what that is given, tensors first; and so is a `Function` of autograd.
+    """
+    for parameter in (*function.args.posonlyargs, *function.args.args):
+        name = parameter.arg
+        value = state.env.get(name)
+        if isinstance(value, Tensor) and value.device.origin in (Origin.ARGUMENT, Origin.MODEL):
+            yield name, value
+        elif surely and isinstance(value, Unknown):
+            yield name, Tensor(Device(Origin.ARGUMENT, name), steps=(Step("the operator is given it here", parameter),))
+
+
+def _note_placed(event: Placed) -> None:
+    """``torch.zeros(x.shape, dtype=x.dtype, device="cuda")``."""
+    frame, function = event.frame, event.frame.function
+    if event.device.origin is not Origin.LITERAL or event.device.name != "cuda" or event.device.index is not None:
+        return
+    if function is None or frame.depth:
+        return
+    for name, _ in _arguments(event.state, function):
+        at = next(_sized_alike(event.node, name), None)
+        if at is not None:
+            found = Given(f"{name}.device", f"`{name}` gives it its shape and dtype", at)
+            record(frame, event.state, event.node, cuda_in_words(event.node), found)
+            return
+
+
+def _sized_alike(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    """`x` in ``torch.zeros(x.shape[0], 3, dtype=x.dtype)``, a factory that asks `name` for both."""
+    if not isinstance(node, ast.Call) or last_name(node.func) not in _FILLED:
+        return
+    read: Iterator[ast.AST] = (each for given in node.args for each in inside(given))
+    asked = next((holder for each in read if (holder := _asked(each, name, ("shape", "size"))) is not None), None)
+    dtypes = [each.value for each in node.keywords if each.arg == "dtype"]
+    if asked is not None and any(_asked(each, name, ("dtype",)) is not None for each in dtypes):
+        yield asked
+
+
+def may_be_anywhere(frame: Frame, name: str) -> bool:
+    """Whether the file speaks of devices, and an argument is not called like data, which are prepared on the CPU."""
+    function, tree = frame.function, frame.machine.tree
+    if function in frame.machine.pipeline or is_bookkeeping(name) or _OF_DATA.search(f"{frame.scope} {name}".lower()):
+        return False
+    return knows_devices(tree)
+
+
+def _of_whole_shape(node: ast.AST, name: str) -> ast.Name | None:
+    """`x` in ``torch.zeros(x.shape)``, for floats."""
+    if not isinstance(node, ast.Call) or not node.args or not _is_filled(node):
+        return None
+    first = node.args[0]
+    if isinstance(first, ast.Call) and not first.args and isinstance(first.func, ast.Attribute):
+        return _asked(first.func, name, ("size",))
+    return _asked(first, name, ("shape",))
+
+
+def _asked(node: ast.AST, name: str, attributes: tuple[str, ...]) -> ast.Name | None:
+    """`x` in ``x.shape``."""
+    if not isinstance(node, ast.Attribute) or node.attr not in attributes:
+        return None
+    return node.value if isinstance(node.value, ast.Name) and node.value.id == name else None
+
+
+@once_a_node
+def _stands_in(function: FunctionNode) -> bool:
+    """Whether it is registered to work out what an operator gives, without running it."""
+    decorators = () if isinstance(function, ast.Lambda) else function.decorator_list
+    called = (each.func if isinstance(each, ast.Call) else each for each in decorators)
+    return any((dotted_path(each) or "").rpartition(".")[2] in _STAND_INS for each in called)
+
+
+EVENTS = {LayerCalled: _note_layer, ForeignCalled: _note_library, Placed: _note_placed, Returned: _note_returned}

@@ -1,0 +1,122 @@
+"""Whether a Module registers what a plain container of its holds in another way as well.
+
+By a container of torch or a Module of the project that registers what it is given, or by calls such as `add_module`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeGuard
+
+from torchdevlint.flow.checks.registration import contents
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
+from torchdevlint.flow.state.classes import MODULE_NAMESPACES, ClassInfo
+from torchdevlint.flow.state.others import OtherFiles, named
+from torchdevlint.flow.state.values import Cls
+from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, inside, nodes_in
+
+_MOVES_ITSELF = frozenset({"_apply", "to", "cuda", "parameters"})
+_REGISTERS = frozenset({"add_module", "register_module", "setattr", "register_parameter"})
+_FILLS = frozenset({"append", "extend", "insert", "update"})
+"""What fills a container of torch, called on one."""
+
+
+def is_registered(info: ClassInfo, attribute: str, place: ast.AST, others: OtherFiles | None) -> bool:
+    """Whether what the attribute holds is given to a registering container or call as well, or hidden on purpose."""
+    if _MOVES_ITSELF & set(info.all_methods) or _wraps_what_is_none(info, attribute):
+        return True
+    for each in info.mro:
+        for node in nodes_in(each.node, ast.Call):
+            callee = last_name(node.func)
+            if callee in _REGISTERS and not _leaves_empty(node) and (each is info or _is_run_for(info, each, node)):
+                return True
+            given = [part for part in arguments_of(node) if _mentions(part, attribute, each, place)]
+            if given and (callee in torch_api.CONTAINER_MODULES or _registers_what_is_given(each, node, given, others)):
+                return True
+    return False
+
+
+def assignments(info: ClassInfo, attribute: str) -> list[Assignment]:
+    """All assignments to an attribute in the class and its bases."""
+    return [each for one in info.mro for each in assignments_by_path(one.node).get(f"self.{attribute}", ())]
+
+
+def registers(value: ast.expr | None) -> TypeGuard[ast.Call]:
+    """Whether it makes `nn.ModuleList`, or another Module that registers what it holds."""
+    return isinstance(value, ast.Call) and last_name(value.func) in torch_api.CONTAINER_MODULES
+
+
+def _wraps_what_is_none(info: ClassInfo, attribute: str) -> bool:
+    """Whether a class takes a list or a Module: one assignment wraps an argument, and the other takes it as it came."""
+    values = [each.value for each in assignments(info, attribute)]
+    wrapped = {dotted_path(each) for value in values if registers(value) for each in value.args}
+    return any(isinstance(each, ast.Name) and each.id in wrapped for each in values)
+
+
+def _leaves_empty(node: ast.Call) -> bool:
+    """``self.register_parameter("bias", None)``, which says that there is none."""
+    return len(node.args) > 1 and isinstance(node.args[-1], ast.Constant) and node.args[-1].value is None
+
+
+def _is_run_for(info: ClassInfo, base: ClassInfo, node: ast.Call) -> bool:
+    """Whether a call in a base stands in what runs of itself, or in a method that the class itself calls."""
+    called = {each.func.attr for each in nodes_in(info.node, ast.Call) if isinstance(each.func, ast.Attribute)}
+    return any(
+        (name.startswith("__") or name in called) and node in nodes_in(method, ast.Call)
+        for name, method in base.methods.items()
+    )
+
+
+def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -> bool:
+    placed = (each.value for each in assignments_in(info.node) if each.targets[0] is place)
+    local = next(map(contents.source_of, placed), None)
+    return any(
+        (isinstance(each, ast.Attribute) and dotted_path(each) == f"self.{attribute}")
+        or (isinstance(each, ast.Name) and each.id == local)
+        for each in inside(node)
+    )
+
+
+def _registers_what_is_given(info: ClassInfo, call: ast.Call, given: list[ast.expr], others: OtherFiles | None) -> bool:
+    """``Stack(self.layers)``, of a Module of the project that registers this argument."""
+    found = named(info.found(call.func), call.func, others)
+    if not isinstance(found, Cls) or not found.info.is_module:
+        return False
+    return any(_constructor_registers(found.info, 0, call, each) for each in given)
+
+
+def _constructor_registers(info: ClassInfo, start: int, call: ast.Call, given: ast.expr) -> bool:
+    """Whether the constructor of a class, or of its bases from `start` on, registers what a call gives it.
+
+    One that no class of the project writes is that of ``nn.Sequential`` and its kin. Another one hands the argument on
+    to that, to a container of its own, or to what fills it.
+    """
+    place = next((at for at in range(start, len(info.mro)) if "__init__" in info.mro[at].methods), None)
+    if place is None:
+        return any(_is_container(base) for base in info.library_bases)
+    init = info.mro[place].methods["__init__"]
+    name = _parameter(init, call, given)
+    for each in nodes_in(init, ast.Call):
+        callee = last_name(each.func)
+        handed = [part for part in arguments_of(each) if any(dotted_path(one) == name for one in inside(part))]
+        if callee in _REGISTERS or (handed and callee in torch_api.CONTAINER_MODULES):
+            return True
+        if handed and callee == "__init__" and _constructor_registers(info, place + 1, each, handed[0]):
+            return True
+        if handed and callee in _FILLS and dotted_path(each.func) == f"self.{callee}":
+            return any(_is_container(base) for base in info.library_bases)
+    return False
+
+
+def _is_container(base: str) -> bool:
+    return base.startswith(MODULE_NAMESPACES) and base.rpartition(".")[2] in torch_api.CONTAINER_MODULES
+
+
+def _parameter(init: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, given: ast.expr) -> str | None:
+    """The parameter of a constructor that gets an argument of a call."""
+    if given not in call.args:
+        return next(each.arg for each in call.keywords if each.value is given)
+    names = [*positional_names(init)[1:], *([init.args.vararg.arg] if init.args.vararg else [])]
+    return names[min(call.args.index(given), len(names) - 1)] if names else None

@@ -1,0 +1,32 @@
+"""Which functions of other libraries read a tensor through NumPy, so that it has to be on the CPU; as data."""
+
+from __future__ import annotations
+
+LIBRARIES = (
+    "numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.", "torchaudio.save",
+)  # fmt: skip
+"""What reads a tensor through NumPy. `torchaudio.save` does with soundfile; its other backends refuse it as well."""
+_READS_NOTHING = frozenset(
+    """
+    shape size ndim prod iterable isscalar nonzero diff flip squeeze swapaxes moveaxis rollaxis real split array_split
+    hsplit array_equal array_equiv empty ones zeros full eye identity indices tri tril_indices triu_indices
+    broadcast_shapes result_type fromiter title suptitle xlabel ylabel legend text annotate set_title set_xlabel
+    set_ylabel set_label float64 double
+    """.split()
+)
+"""What takes sizes, numbers or texts, or hands the work to the tensor's own methods.
+
+``np.float64`` is a subclass of Python's float, and falls back to that where it gets no array (executed with NumPy 2).
+"""
+_PASSES_ON = (
+    "numpy.random.", "scipy.optimize.", "scipy.integrate.",
+    "sklearn.model_selection.train_test_split", "sklearn.utils.shuffle", "sklearn.utils.resample", "pandas.concat",
+)  # fmt: skip
+"""What takes sizes, gives what it gets to functions of the caller, or takes rows of it by an index, as
+`train_test_split` of scikit-learn 1.9.1 did where it was executed; the other two do so by the same helper."""
+
+
+def reads_on_host(name: str) -> bool:
+    """Whether a library function turns its tensors into arrays."""
+    reads = name.startswith(LIBRARIES) and not name.startswith(_PASSES_ON)
+    return reads and name.rpartition(".")[2] not in _READS_NOTHING
