@@ -61,3 +61,11 @@ def parted_by_switch(one: Conditions, other: Conditions) -> bool:
 def leave_device_open(conditions: Conditions) -> bool:
     """Whether they hold where no device was given: then what is not moved may be elsewhere, by another decision."""
     return any(type(key) is Switch and key.absent is arm for key, arm in conditions)
+
+
+def asks_kind_of(key: str, name: str) -> bool:
+    """Whether the test with this key asks what kind of thing `name` is, such as a tensor or an array."""
+    return any(f"{function}({name}" in key for function in _OF_KIND)
+
+
+_OF_KIND = ("hasattr", "is_tensor", "isinstance", "type")

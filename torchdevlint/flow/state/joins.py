@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.state.conditions import compatible, either, extended
 from torchdevlint.flow.state.devices import LOADER, TOP
 from torchdevlint.flow.state.devices import join as join_devices
-from torchdevlint.flow.state.tensors import are_parted_by_switch, both_creations, child_of, may_be_meant, same_root
+from torchdevlint.flow.state.tensors import are_parted_by_switch, as_kinds_ask, both_creations, child_of, may_be_meant
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_ALTERNATIVES,
@@ -196,6 +196,7 @@ def _both(one: Value, one_if: Conditions, other: Value, other_if: Conditions) ->
     if conditions is None or (kind is Tensor and are_parted_by_switch(one, one_if, other, other_if)):
         return None
     value = _merge_sequences(one, other, one_if, other_if) if type(one) is Seq else merge(one, other)
+    value = as_kinds_ask(one, one_if, other, other_if) if value is None and kind is Tensor else value
     return None if value is None else (conditions, value)
 
 
@@ -284,7 +285,7 @@ def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
         both = both_creations(one, other)
         opaque = one.opaque or other.opaque
         return Tensor(one.device, ndim, both, one.steps or other.steps, one.moved and other.moved, opaque=opaque)
-    if one.moved != other.moved and (same_root(one, other) or may_be_meant(one, other)):
+    if one.moved != other.moved and may_be_meant(one, other):
         return Tensor(TOP, ndim, (), one.steps, True)
     return None
 

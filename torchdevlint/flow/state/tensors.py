@@ -9,7 +9,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.state.conditions import parted_by_switch
+from torchdevlint.flow.state.conditions import asks_kind_of, parted_by_switch
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.limits import MAX_CREATIONS
 from torchdevlint.flow.state.values import (
@@ -31,6 +31,8 @@ from torchdevlint.source.nodes import inside
 
 _HOLDING = frozenset({Choice, Library, Map, Partial, Record, Seq})
 """The kinds of values that hold others."""
+_CHOSEN = frozenset({Origin.ARGUMENT, Origin.EXPRESSION, Origin.LITERAL, Origin.MODEL})
+"""Where a factory makes a tensor that is told a device, or takes that of another tensor."""
 OF_A_MODEL_ELSEWHERE = "the parameter of a model that came from elsewhere"
 """The first step in the life of what ``model.parameters()`` gives, where nothing says how the model was made."""
 
@@ -73,15 +75,18 @@ def is_created(tensor: Tensor) -> bool:
 
 
 def may_be_meant(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors that were made here may be meant to be in two places.
+    """Whether two tensors, one of them moved, may be meant to be in two places: one that is moved on one path only.
 
-    They are not if one was made of sizes or literals without a device, and the other one on a device that the code
-    names. What is made of data may come from one caller, and the other one from another.
+    Two that were made here are not, if one was made of sizes or literals without a device, and the other one on a
+    device that the code names, or on that of an argument. What is made of data may come from one caller, and the other
+    one from another.
     """
+    if same_root(one, other):
+        return True
     if not (is_created(one) and is_created(other)):
         return False
     placed, made = (one, other) if one.moved else (other, one)
-    named = placed.device.origin in (Origin.EXPRESSION, Origin.LITERAL) and not on_cpu(placed.device)
+    named = placed.device.origin in _CHOSEN and not on_cpu(placed.device)
     own = all(is_of_sizes(each) or _is_of_literals(each) for each in made.creations)
     return not (named and made.device == DEFAULT and made.creations and own)
 
@@ -91,6 +96,20 @@ def are_parted_by_switch(one: Value, one_if: Conditions, other: Value, other_if:
     if not isinstance(one, Tensor) or not isinstance(other, Tensor) or one.moved == other.moved:
         return False
     return one.device != other.device and parted_by_switch(one_if, other_if)
+
+
+def as_kinds_ask(one: Value, one_if: Conditions, other: Value, other_if: Conditions) -> Tensor | None:
+    """``torch.ones(3, device=x.device)`` if `x` is a tensor, else ``torch.ones(3)``: one that is where it has to be.
+
+    None where no test asks whether that is a tensor whose device was taken.
+    """
+    if not isinstance(one, Tensor) or not isinstance(other, Tensor) or one.moved == other.moved:
+        return None
+    placed, without = (one, other_if) if one.moved else (other, one_if)
+    taken = placed.device.origin is Origin.ARGUMENT and is_created(one) and is_created(other)
+    if not taken or not any(asks_kind_of(key, placed.device.name) for key, _ in without):
+        return None
+    return Tensor(TOP, one.ndim if one.ndim == other.ndim else None, (), placed.steps, True)
 
 
 def is_of_sizes(site: Site) -> bool:
