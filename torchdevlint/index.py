@@ -34,6 +34,9 @@ CHECKS = {
     "forgotten.left_of_twins": {
         "EVENTS": "FileEnded",
     },
+    "forgotten.left_of_unpacked": {
+        "EVENTS": "FileStarted",
+    },
     "forgotten.own_movers": {
         "EVENTS": "FileStarted",
     },

@@ -33,6 +33,12 @@ def is_used_with(scope: _Scope, name: str, bound: ast.expr, beside: frozenset[st
     return "with" in uses and "host" not in uses
 
 
+def is_left_alone(scope: _Scope, name: str) -> bool:
+    """Whether nothing moves what a name holds, or reads it on the host, by a method or attribute of its own."""
+    reads = (each for each in nodes_in(scope, ast.Attribute) if isinstance(each.value, ast.Name))
+    return not any(each.value.id == name and each.attr in _ON_HOST for each in reads)  # type: ignore[attr-defined]
+
+
 def is_used_together(scope: _Scope, name: str, bound: ast.expr, other: str) -> bool:
     """Whether one operation, or a call that nobody knows, gets both what is bound to `name` and what `other` is."""
     if not is_used_with(scope, name, bound, frozenset({other})):

@@ -1,0 +1,214 @@
+"""Parts of one result that a statement takes apart, of which a function moves others, and uses one as it came (TDL310).
+
+``x, y = self.draw(); x = x.to(self.device); loss(self.model(x), y)``: what gave both is not known, but who has to move
+the one has to move the other. It counts where it meets what the others were brought to, and is used as only a tensor
+is: a rate or a length, and what the host reads, stay for a reason.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from torchdevlint.flow.events import FileStarted, LayerCalled, ModuleCalled, Operated, UnknownCalled
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.kinds.loaders import moved_by
+from torchdevlint.flow.kinds.managed_batches import moves_batches
+from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
+from torchdevlint.flow.run.arguments import evaluate_arguments
+from torchdevlint.flow.run.batch_beside import is_taken_along, scatters, taken_by_name
+from torchdevlint.flow.run.moves import method_device, to_device
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, public_path
+from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
+from torchdevlint.flow.scope.used_with_moved import is_left_alone
+from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.state.devices import Device, on_cpu
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Tensor, Unknown, Value
+from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+Given = list[tuple[ast.expr, Value]]
+
+
+class _Left(NamedTuple):
+    """What a statement takes apart: where, and the moves of other parts by the names that they keep."""
+
+    at: ast.expr
+    moves: dict[str, ast.Call]
+
+
+def _begin(event: FileStarted) -> None:
+    machine = event.machine
+    text = machine.reading.source.text
+    if (".to(" not in text and ".cuda(" not in text) or not any(map(_left_in, _functions(machine))):
+        return
+    machine.observe(Operated, _note_operation)
+    machine.observe(LayerCalled, _note_layer)
+    machine.observe(ModuleCalled, _note_called)
+    machine.observe(UnknownCalled, _note_called)
+
+
+def _functions(machine: Machine) -> list[_Function]:
+    return [*nodes_in(machine.tree, ast.FunctionDef), *nodes_in(machine.tree, ast.AsyncFunctionDef)]
+
+
+@once_a_node
+def _left_in(function: _Function) -> dict[str, _Left]:
+    """The names that a statement takes out of one thing and nothing binds again or moves, though others are moved."""
+    moves = dict(_kept_moves(function))
+    if not moves:
+        return {}
+    bindings = bindings_in(function)
+    found: dict[str, _Left] = {}
+    for target in _taken_apart(function):
+        names = {each.id: each for each in target.elts if isinstance(each, ast.Name)}
+        beside = {name: moves[name] for name in names if name in moves}
+        for name, at in names.items() if beside else ():
+            bound = sum(is_bound for _, is_bound, _ in bindings.get(name, ()))
+            if name not in beside and bound == 1 and not is_bookkeeping(name):
+                found[name] = _Left(at, beside)
+    return {name: left for name, left in found.items() if is_left_alone(function, name)}
+
+
+def _taken_apart(function: _Function) -> Iterator[ast.Tuple]:
+    """The targets of ``x, y = draw()`` and ``for x, y in drawn``."""
+    for statement in nodes_in(function, ast.Assign):
+        target = statement.targets[0]
+        if isinstance(target, ast.Tuple) and not isinstance(statement.value, (ast.Tuple, ast.List)):
+            yield target
+    for loop in nodes_in(function, ast.For):
+        if isinstance(loop.target, ast.Tuple):
+            yield from (each for each in inside(loop.target) if isinstance(each, ast.Tuple))
+
+
+def _kept_moves(function: _Function) -> Iterator[tuple[str, ast.Call]]:
+    """``x.to(device)`` whose result is used, to a place that is not that of another tensor, by the name."""
+    dropped = {id(each.value) for each in nodes_in(function, ast.Expr)}
+    for call in nodes_in(function, ast.Call):
+        moved = moved_by(call)
+        if isinstance(moved, ast.Name) and id(call) not in dropped and not any(map(_is_of_other, arguments_of(call))):
+            yield moved.id, call
+
+
+def _is_of_other(node: ast.expr) -> bool:
+    """``w.device`` of a tensor, or the CPU: what is brought there may have come from anywhere."""
+    path = dotted_path(node) or ""
+    named = path.rpartition(".")
+    return is_cpu_spec(node) or (named[2] == "device" and named[0] not in ("", "self", "args", "self.args"))
+
+
+def _note_operation(event: Operated) -> None:
+    left = _candidates(event.frame, event.state, event.operands)
+    for at, one, other in left:
+        if _is_tensor_in(event.frame, event.node, at):
+            _record(event.frame, event.state, at, one, other)
+
+
+def _note_layer(event: LayerCalled) -> None:
+    _note_given(event.frame, event.state, event.node, event.operands)
+
+
+def _note_called(event: ModuleCalled | UnknownCalled) -> None:
+    _note_given(event.frame, event.state, event.node, event.arguments.pairs)
+
+
+def _note_given(frame: Frame, state: State, node: ast.Call, given: Given) -> None:
+    """``criterion(output, y)`` and ``model(ids, attention_mask=mask)``: both take tensors, in one place."""
+    left = _candidates(frame, state, given)
+    if not left:
+        return
+    compares = is_named_like_a_loss(node.func) and len(node.args) == len(given) == 2
+    for at, one, other in left:
+        taken = at in taken_by_name(node) or (is_named_like_a_model(node.func) and is_taken_along(at))
+        if compares or taken or _is_used_as_tensor(frame, at):
+            _record(frame, state, at, one, other)
+
+
+def _candidates(
+    frame: Frame, state: State, given: Iterable[tuple[ast.expr, Value]]
+) -> list[tuple[ast.Name, _Left, ast.Call]]:
+    """The operands that are left, beside what is where a part that came with them was brought."""
+    function = frame.function
+    if not isinstance(function, _Function) or frame.depth or function in frame.machine.pipeline:
+        return []
+    known = _left_in(function)
+    if not known:
+        return []
+    names = [at for at, value in given if isinstance(at, ast.Name) and at.id in known and _is_unknown(value)]
+    if not names or state.guarded or scatters(frame) or moves_batches(frame):
+        return []
+    places = list(map(_place, (value for _, value in given)))
+    found = []
+    for at in names:
+        for move in known[at.id].moves.values():
+            place = _place_of_move(frame, state, move)
+            if place is not None and not on_cpu(place) and place in places:
+                found.append((at, known[at.id], move))
+                break
+    return found
+
+
+def _place_of_move(frame: Frame, state: State, move: ast.Call) -> Device | None:
+    if move.func.attr == "to":  # type: ignore[attr-defined]
+        return to_device(frame, evaluate_arguments(frame, move, state))
+    return method_device(frame, "cuda", evaluate_arguments(frame, move, state))
+
+
+def _place(value: Value) -> Device | None:
+    """Where an operand is, also one of which nothing else is known."""
+    if isinstance(value, Tensor):
+        return value.device
+    return value.given if isinstance(value, Unknown) else None
+
+
+def _is_unknown(value: Value) -> bool:
+    return all(isinstance(each, Unknown) for _, each in alternatives(value))
+
+
+def _is_tensor_in(frame: Frame, node: ast.AST, at: ast.Name) -> bool:
+    """Whether an operation takes nothing but a tensor there, or the rest of the function says that it is one."""
+    if isinstance(node, ast.Call):
+        place: int | str | None = next((number for number, each in enumerate(node.args) if each is at), None)
+        place = next((each.arg for each in node.keywords if each.value is at), None) if place is None else place
+        path = public_path(node.func)
+        if place is not None and (takes_tensor(path, place) or is_index_of_method(node, place)):
+            return True
+        if place in (1, "target") and path.startswith("torch.nn.functional.") and is_named_like_a_loss(node.func):
+            return True
+    return _is_used_as_tensor(frame, at)
+
+
+def _is_used_as_tensor(frame: Frame, at: ast.Name) -> bool:
+    return frame.function is not None and is_tensor_by_use(frame, frame.function, at.id, frame.owner, 1)
+
+
+def _record(frame: Frame, state: State, at: ast.Name, left: _Left, move: ast.Call) -> None:
+    machine, function = frame.machine, frame.function
+    assert isinstance(function, _Function)
+    machine.record(
+        ("left of unpacked", function, at.id),
+        partial(
+            DeviceNotForwarded,
+            machine.span_of(left.at),
+            function.name,
+            machine.text_of(move),
+            "beside",
+            at.id,
+            "",
+            machine.span_of(move),
+            at.id,
+            True,
+            False,
+        ),
+        state,
+    )
+
+
+EVENTS = {FileStarted: _begin}
