@@ -89,6 +89,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.checks.registering import is_part
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.knowledge import torch_api
@@ -228,7 +229,7 @@ def _check_submodules(machine: Machine, info: ClassInfo) -> None:
     if "_apply" in info.all_methods:
         return
     method = next((info.methods[name] for name in ("to", "cuda") if name in info.methods), None)
-    kept = None if method is None else _assigned(method)
+    kept = None if method is None else _left_behind(info, method)
     if method is None or kept is None:
         return
     for owner in machine.classes.values():
@@ -251,10 +252,12 @@ def _check_submodules(machine: Machine, info: ClassInfo) -> None:
             return
 
 
-def _assigned(method: FunctionNode) -> str | None:
+def _left_behind(info: ClassInfo, method: FunctionNode) -> str | None:
     """The attribute of `self` that the method moves or tells the device, which `Module._apply` does not reach."""
     for each in nodes_in(method, ast.Attribute):
-        if isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name) and each.value.id == "self":
+        if not isinstance(each.ctx, ast.Store) or not isinstance(each.value, ast.Name) or each.value.id != "self":
+            continue
+        if not is_part(info, each.attr):
             return each.attr
     return None
 

@@ -32,7 +32,7 @@ def built_of_own(frame: Frame, info: ClassInfo, target: ast.Attribute, value: Te
     """``self.start = self.layer.weight.clone()``: on the CPU, where the layer was made."""
     if value.device != MODEL or value.parameter or not value.steps or not _is_of_the_cpu(value.steps[0]):
         return value
-    if _is_registered(info, target.attr) or any(moves_itself(one.node) for one in info.mro):
+    if registers_by_name(info, target.attr) or any(moves_itself(one.node) for one in info.mro):
         return value
     site = Site(target, "", "init", frame.scope, False, None)
     step = Step(f"kept as `self.{target.attr}`", target)
@@ -52,7 +52,7 @@ def _is_of_the_cpu(own: Step) -> bool:
     return isinstance(made, ast.Call) and all(each.arg not in (None, "device") for each in made.keywords)
 
 
-def _is_registered(info: ClassInfo, attribute: str) -> bool:
+def registers_by_name(info: ClassInfo, attribute: str) -> bool:
     """Whether the class registers something under the name, or under names that are not written there."""
     names = [each for one in info.mro for each in _registered_names(one.node)]
     return attribute in names or None in names

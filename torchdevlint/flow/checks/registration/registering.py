@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.run.built_of_own import registers_by_name
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.joins import alternatives, is_module
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import NONE, Site, Tensor
@@ -112,3 +113,18 @@ def _may_move(mover: ast.AST, attribute: str) -> bool:
         return True
     own = (dotted_path(each.func) or "" for each in nodes_in(mover, ast.Call))
     return any(path.startswith("self.") and path.rpartition(".")[2] not in _HANDS_ON for path in own)
+
+
+def is_part(info: ClassInfo, attribute: str) -> bool:
+    """Whether an attribute is registered, so that it moves with its Module: a part, a Parameter, or what is called."""
+    held = [value for one in info.mro if (value := one.attributes.get(attribute)) is not None]
+    parts = [each for value in held for _, each in alternatives(value)]
+    if any(is_module(each) or (isinstance(each, Tensor) and each.parameter) for each in parts):
+        return True
+    return any(registers_by_name(one, attribute) for one in info.mro) or _is_called(info, attribute)
+
+
+def _is_called(info: ClassInfo, attribute: str) -> bool:
+    """``self.encoder(x)``, of what was given to the Module."""
+    calls = (call.func for one in info.mro for call in nodes_in(one.node, ast.Call))
+    return any(isinstance(each, ast.Attribute) and dotted_path(each) == f"self.{attribute}" for each in calls)
