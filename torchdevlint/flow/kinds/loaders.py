@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
 from torchdevlint.flow.kinds.managed_batches import LOADER_CLASSES, moves_batches, moves_those_of
 from torchdevlint.flow.kinds.placed_batches import collates_in_place, has_placing_collate, is_told_device, places
-from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import without_none
 from torchdevlint.flow.scope.bookkeeping import is_called_text
 from torchdevlint.flow.scope.call_sites import gets_batches, is_given_by_generator
@@ -27,11 +26,7 @@ from torchdevlint.flow.state.values import (
     NUMBER,
     UNKNOWN,
     Const,
-    Func,
     Library,
-    Map,
-    Obj,
-    Record,
     Ref,
     Step,
     Tensor,
@@ -227,7 +222,7 @@ def moved_by(call: ast.Call) -> ast.expr | None:
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
         return None
     given = arguments_of(call)
-    return call.func.value if call.func.attr == "cuda" or any(map(_says_device, given)) else None
+    return call.func.value if call.func.attr == "cuda" or any(map(says_device, given)) else None
 
 
 def _root(node: ast.expr) -> str | None:
@@ -318,32 +313,7 @@ def forget_if_written(node: ast.expr, value: Value, state: State) -> None:
         state.env[node.id] = UNKNOWN
 
 
-def forget_if_in_place(frame: Frame, statement: ast.expr, state: State) -> None:
-    """``batch.to(d)`` as a statement: a container of tensors may have moved in place."""
-    for call in dropped_by(statement):
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-            continue
-        name, is_told = call.func.attr, call.args or call.keywords
-        if name not in torch_api.CONVERSIONS or not (is_told or name in torch_api.NAMED_CONVERSIONS):
-            continue
-        path = dotted_path(call.func.value)
-        if path is not None and is_from_loader(frame.evaluate(call.func.value, state)):
-            state.bind(path, UNKNOWN)
-
-
-def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
-    """``send_to(batch, device)`` as a statement, of a function of another file: it may move the batch in place."""
-    if not any(map(_says_device, (call.func, *arguments_of(call)))):
-        return
-    if isinstance(frame.evaluate(call.func, state), (Func, Obj, Library)):
-        return
-    for each in call.args:
-        path = dotted_path(each)
-        value = frame.evaluate(each, state) if path is not None else UNKNOWN
-        if path is not None and (isinstance(value, (Map, Record)) or (is_from_loader(value) and path in state.env)):
-            state.bind(path, UNKNOWN)
-
-
-def _says_device(node: ast.expr) -> bool:
+def says_device(node: ast.expr) -> bool:
+    """Whether the last word of a name or attribute is one for a device."""
     path = dotted_path(node)
     return path is not None and mentions_device(path.rpartition(".")[2])

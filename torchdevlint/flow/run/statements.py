@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from torchdevlint.flow.events import Augmented, Branched, Discarded, Escaped, Looped, Returned
-from torchdevlint.flow.kinds import loaders, wrappers
+from torchdevlint.flow.kinds import loaders, moved_batches, wrappers
 from torchdevlint.flow.kinds.placed_loads import places_load
 from torchdevlint.flow.run import appended, contexts, operations
 from torchdevlint.flow.run.agreement import compares_devices
@@ -52,12 +52,12 @@ def execute(frame: Frame, body: list[ast.stmt], state: State) -> None:
 def _expression(frame: Frame, node: ast.Expr, state: State) -> None:
     if isinstance(node.value, ast.Constant):
         return
-    loaders.forget_if_in_place(frame, node.value, state)
+    moved_batches.forget_if_in_place(frame, node.value, state)
     frame.machine.emit(Discarded(frame, state, node))
     frame.machine.discarded = node.value
     frame.evaluate(node.value, state)
     if isinstance(node.value, ast.Call):
-        loaders.forget_if_sent(frame, node.value, state)
+        moved_batches.forget_if_sent(frame, node.value, state)
         if _never_returns(frame, node.value.func, state):
             state.alive = False
 
