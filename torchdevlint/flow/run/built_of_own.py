@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.run.hooks import HOOKS
+from torchdevlint.flow.scope.names import last_name
 from torchdevlint.flow.scope.own_devices import moves_itself
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import BUILT, MODEL, on_cpu
@@ -45,11 +47,16 @@ def switches_mode(frame: Frame) -> bool:
 
 
 def _is_of_the_cpu(own: Step) -> bool:
-    """Whether it was made or registered on the CPU, or belongs to a layer that was told no device."""
+    """Whether it was made or registered on the CPU, or belongs to a layer that was told no device.
+
+    What a layer hands to a hook is where the layer is at that time.
+    """
     if own.left is not None:
         return on_cpu(own.left)
     made = own.node if own.of_module else None
-    return isinstance(made, ast.Call) and all(each.arg not in (None, "device") for each in made.keywords)
+    if not isinstance(made, ast.Call) or last_name(made.func) in HOOKS:
+        return False
+    return all(each.arg not in (None, "device") for each in made.keywords)
 
 
 def registers_by_name(info: ClassInfo, attribute: str) -> bool:
