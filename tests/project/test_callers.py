@@ -162,6 +162,32 @@ def test_the_default_that_a_program_sets_is_that_of_what_it_imports(
     assert project({"middle.py": middle, "main.py": program}) == rows
 
 
+@pytest.mark.parametrize(
+    ("call", "rows"), [("set_default_tensor_type('torch.cuda.FloatTensor')", set()), ("set_num_threads(1)", {6})]
+)
+def test_the_weight_of_a_loss_is_made_on_the_default_that_a_program_sets(
+    project: Project, call: str, rows: set[int]
+) -> None:
+    losses = """\
+        import torch
+        from torch import nn
+
+        class Weighted:
+            def loss(self, output: torch.Tensor, target: torch.Tensor):
+                weighted = nn.CrossEntropyLoss(weight=torch.ones(3))
+                return weighted(output, target.long())
+        """
+    program = f"""\
+        import torch
+        from helpers import Weighted
+
+        def main(x, y):
+            torch.{call}
+            Weighted().loss(x, y)
+        """
+    assert project({"helpers.py": losses, "main.py": program}) == rows
+
+
 def test_the_default_that_a_part_of_a_library_sets_is_not_that_of_all_its_users(project: Project) -> None:
     part = "import torch\nfrom helpers import spread\n\n\ndef worker():\n    torch.set_default_device('cuda')\n"
     assert project({"part.py": part, "api.py": "import part\n"}) == ROWS

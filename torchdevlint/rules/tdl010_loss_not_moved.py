@@ -178,6 +178,7 @@ def _fact(frame: Frame, node: ast.Call, made: ast.AST, module: Library, at: ast.
         named or target,
         named is not None,
         came_as_argument(frame, other),
+        by_default=module.device == DEFAULT,
     )
 
 

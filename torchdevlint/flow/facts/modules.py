@@ -72,3 +72,9 @@ class LossNotMoved(Fact, frozen=True):
     """What it is called with is where an argument of the function is that was entered."""
     placed_by_caller: bool = False
     """A call gives the function what was put on an accelerator."""
+    by_default: bool = False
+    """What it keeps was made on the default device."""
+
+    @property
+    def rests_on_default(self) -> bool:
+        return self.by_default
