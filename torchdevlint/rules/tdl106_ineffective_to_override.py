@@ -89,7 +89,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.checks.registering import is_part
+from torchdevlint.flow.checks.registration.registering import is_part
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.knowledge import torch_api
