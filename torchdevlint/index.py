@@ -509,7 +509,7 @@ RULES = {
     },
     "tdl310_device_not_forwarded": {
         "SEVERITY": "WARNING",
-        "FACTS": "DeviceNotForwarded",
+        "FACTS": "DeviceNotForwarded LeftBehind",
         "EVENTS": "Constructed FunctionCalled FunctionEnded",
         "FUNCTIONS": (
             "torch.hub.load_state_dict_from_url torch.jit.load torch.load torch.serialization.load"

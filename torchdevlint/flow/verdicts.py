@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Creation, Fact, Operand
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.facts.devices import DeviceNotForwarded, LeftBehind
 from torchdevlint.flow.facts.modules import LossNotMoved, ModulesInContainer, MovedParameter
 from torchdevlint.flow.facts.processes import AcceleratorInWorker, PinnedOnDevice
 from torchdevlint.flow.facts.tensors import (
@@ -202,9 +202,7 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     """
     held = list(facts)
     loads = {fact.at for fact in held if isinstance(fact, CheckpointLoad) and not fact.published}
-    forgotten = {
-        fact.at for fact in held if isinstance(fact, DeviceNotForwarded) and fact.kind not in _AMONG_OTHERS | {"unread"}
-    }
+    forgotten = {fact.at for fact in held if isinstance(fact, DeviceNotForwarded) and fact.kind != "unread"}
     mixed = {each.span for fact in held if isinstance(fact, MixedDevices) for each in fact.creations}
     contained = {(fact.class_name, fact.attribute) for fact in held if isinstance(fact, ModulesInContainer)}
     lost = [fact.at for fact in held if isinstance(fact, (DiscardedMove, DeadLoopMove, MovedParameter))]
@@ -223,9 +221,9 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     return [
         fact
         for fact in held
-        if not (isinstance(fact, DeviceNotForwarded) and fact.kind in _AMONG_OTHERS and _is_used(fact, used))
+        if not (isinstance(fact, LeftBehind) and (fact.at in loads or _left(fact) in meeting or _is_used(fact, used)))
         and not (_is_shown(fact, shown, lost) if _is_lone(fact) else _is_explained(fact, batches, literals))
-        and not (isinstance(fact, DeviceNotForwarded) and (fact.at in loads or _left(fact) in meeting))
+        and not (isinstance(fact, DeviceNotForwarded) and fact.at in loads)
         and not (isinstance(fact, DeviceNotForwarded) and fact.kind == "unread" and fact.at in mixed)
         and not (isinstance(fact, CheckpointLoad) and fact.published and fact.at in forgotten)
         and not (isinstance(fact, MixedDevices) and any(each.span in forgotten for each in fact.creations))
@@ -234,7 +232,7 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     ]
 
 
-_AMONG_OTHERS = frozenset({"beside", "case"})
+_AMONG_OTHERS = frozenset({"beside", "cases"})
 Used = tuple[set[str], list[Span]]
 """The names of what stays behind in operations, and where it begins."""
 
@@ -247,15 +245,17 @@ def _used(facts: Iterable[Fact]) -> Used:
     return names, [*made, *(span for fact in stayed for _, span in fact.stayed.evidence)]
 
 
-def _is_used(fact: DeviceNotForwarded, used: Used) -> bool:
+def _is_used(fact: LeftBehind, used: Used) -> bool:
     """Whether what is left among others is seen to meet one of them, which is nearer, and hurts somebody."""
     names, places = used
-    return fact.text in names or any(_within(each, fact.at) for each in places if not each.file)
+    if fact.among not in _AMONG_OTHERS:
+        return False
+    return fact.name in names or any(_within(each, fact.at) for each in places if not each.file)
 
 
-def _left(fact: DeviceNotForwarded) -> tuple[str, str] | None:
+def _left(fact: LeftBehind) -> tuple[str, str] | None:
     """The class and the attribute that its own ``to`` leaves, for which what it meets is nearer."""
-    return (fact.function.rpartition(".")[0], fact.target) if fact.kind == "attribute" else None
+    return (fact.function.rpartition(".")[0], fact.left) if fact.among == "attributes" else None
 
 
 def _keeper(creation: Creation) -> tuple[str, str | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.facts.devices import DeviceNotForwarded, LeftBehind
 from torchdevlint.model import Note, Report
 from torchdevlint.rules.wording import code, edit
 
@@ -12,23 +12,29 @@ _ELSEWHERE = "nothing raises here: all is on a device that the caller did not as
 _RAISES = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices"
 
 
+def of_left(fact: LeftBehind) -> Report:
+    """The report of what is left where it is, while what it belongs with is moved."""
+    function, left, move = code(fact.function), code(fact.left), code(fact.move)
+    moved, as_well = Note("this is moved", fact.move_at), f"move {left} as well"
+    if fact.among == "arm":
+        said = f"{function} moves what it is given, but gives {left} back where it is"
+        others = Note(f"{move} moves what comes in another case", fact.move_at)
+        return _report(fact, said, "move it as the other cases do", others)
+    if fact.among == "asked":
+        return _report(fact, f"{function} asks {move}, and leaves {left} where it is", f"move {left} there")
+    if fact.among == "beside":
+        return _report(fact, f"{function} moves others by {move}, and leaves {left} where it is", as_well, moved)
+    if fact.among == "cases":
+        said = f"{function} moves what it makes by {move}, and leaves {left} of another case where it is"
+        return _report(fact, said, as_well, moved)
+    return _report(fact, f"{function} moves some tensors of the object, and leaves {left} where it is", as_well)
+
+
 def of_part(fact: DeviceNotForwarded) -> Report:
-    """The report of an arm of a function, of an attribute of an object, or of an argument that a model is given."""
+    """The report of a device that is read nowhere, where more is to be done than to hand it on."""
     function, target, parameter = code(fact.function), code(fact.target), code(fact.parameter)
     unread = Note(f"{parameter} is used nowhere in {function}", fact.parameter_at)
     written = f"write {edit(fact.suggestion)}"
-    if fact.kind == "arm":
-        moves = Note(f"{parameter} moves what comes in another case", fact.parameter_at)
-        said = f"{function} moves what it is given, but gives {target} back where it is"
-        return _report(fact, said, "move it as the other cases do", moves)
-    if fact.kind == "apart":
-        return _report(fact, f"{function} asks {parameter}, and leaves {target} where it is", f"move {target} there")
-    if fact.kind == "beside":
-        said = f"{function} moves others by {parameter}, and leaves {target} where it is"
-        return _report(fact, said, f"move {target} as well", Note("this is moved", fact.parameter_at))
-    if fact.kind == "case":
-        said = f"{function} moves what it makes by {parameter}, and leaves {target} of another case where it is"
-        return _report(fact, said, f"move {target} as well", Note("this is moved", fact.parameter_at))
     if fact.kind == "asked":
         given = code(f"{fact.text}()")
         said = f"{function} asks where {target} is, and gives {given} what may be elsewhere"
@@ -44,13 +50,12 @@ def of_part(fact: DeviceNotForwarded) -> Report:
         said = f"{function} {asks if fact.text else f'brings {target} to the CPU'}, and returns what is on the CPU"
         brought = unread if fact.text else Note(f"{target} is brought here", fact.parameter_at)
         return _report(fact, said, written, brought, symptom=_ON_CPU)
-    if fact.kind == "unread":
-        told = f"asks for {code(fact.text)}" if fact.text != fact.parameter else f"takes {parameter}"
-        said = f"{function} {told} and never reads it, and {target} makes a tensor on the CPU"
-        return _report(fact, said, f"{written} there, or move the result", unread, symptom=_RAISES)
-    said = f"{function} moves some tensors of the object, and leaves {target} where it is"
-    return _report(fact, said, f"move {target} as well")
+    told = f"asks for {code(fact.text)}" if fact.text != fact.parameter else f"takes {parameter}"
+    said = f"{function} {told} and never reads it, and {target} makes a tensor on the CPU"
+    return _report(fact, said, f"{written} there, or move the result", unread, symptom=_RAISES)
 
 
-def _report(fact: DeviceNotForwarded, message: str, remedy: str, *notes: Note, symptom: str = _LATER) -> Report:
+def _report(
+    fact: LeftBehind | DeviceNotForwarded, message: str, remedy: str, *notes: Note, symptom: str = _LATER
+) -> Report:
     return Report(span=fact.at, message=message, symptom=symptom, help=remedy, notes=notes, fix=None)

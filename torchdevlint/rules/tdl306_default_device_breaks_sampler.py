@@ -61,6 +61,7 @@ from torchdevlint.flow.vouch.names import means_the_same
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import argument_added, fix
 from torchdevlint.rules.wording import code, edit
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
@@ -239,7 +240,7 @@ def _text_of(node: ast.expr) -> str | None:
 
 
 def _function_around(tree: ast.Module, call: ast.Call) -> Function | None:
-    functions: list[Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    functions = functions_in(tree)
     around = [each for each in functions if call in nodes_in(each, ast.Call)]
     return max(around, key=lambda each: each.lineno, default=None)
 

@@ -67,7 +67,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks.forgotten.unread_devices import is_dismissed, unread_parameter
 from torchdevlint.flow.checks.operands.draws import draws
 from torchdevlint.flow.events import Constructed, FunctionCalled, FunctionEnded
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.facts.devices import DeviceNotForwarded, LeftBehind
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.asked_classes import is_asked_for_its_class
 from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, positional_names
@@ -80,12 +80,12 @@ from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Tensor, Value
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
-from torchdevlint.rules.left_behind import of_part
+from torchdevlint.rules.left_behind import of_left, of_part
 from torchdevlint.rules.wording import code, edit
 from torchdevlint.source.nodes import keyword_of, nodes_in
 
 SEVERITY = Severity.WARNING
-_OF_PARTS = frozenset({"apart", "arm", "attribute", "asked", "beside", "brought", "case", "chosen", "mover", "unread"})
+_OF_PARTS = frozenset({"asked", "brought", "chosen", "mover", "unread"})
 EXECUTION = "operation"
 PROBE = '''
 """What a function makes without handing on its `device` is on the default device, whatever it is told."""
@@ -296,7 +296,10 @@ METHODS = {"__init__": _base_made}
 EVENTS = {FunctionCalled: _note_call, Constructed: _note_constructor, FunctionEnded: _note_end}
 
 
-def check(fact: DeviceNotForwarded) -> Iterator[Report]:
+def check(fact: DeviceNotForwarded | LeftBehind) -> Iterator[Report]:
+    if isinstance(fact, LeftBehind):
+        yield of_left(fact)
+        return
     if fact.kind in _OF_PARTS:
         yield of_part(fact)
         return

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import levels_of_body, nodes_in, own_nodes_in
 
 CUSTOMARY = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy"}
@@ -69,8 +70,7 @@ def _binding(tree: ast.Module, names: set[str]) -> Iterator[ast.arg | ast.Name]:
 def _functions(tree: ast.Module) -> list[_Function]:
     """The functions of a file, outer ones first."""
     found: list[_Function] = [
-        *nodes_in(tree, ast.FunctionDef),
-        *nodes_in(tree, ast.AsyncFunctionDef),
+        *functions_in(tree),
         *nodes_in(tree, ast.Lambda),
     ]
     return sorted(found, key=lambda each: (each.lineno, each.col_offset))

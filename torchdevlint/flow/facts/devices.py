@@ -63,21 +63,34 @@ class DeviceNumber(Fact, frozen=True):
     of_torch: bool = True
 
 
+class LeftBehind(Fact, frozen=True):
+    """A function moves some of what it works with, and leaves `left` where it is.
+
+    `among` says what it belongs to: things ``beside`` it, which `move` brings elsewhere; the ``cases`` in which the
+    function makes something, another of which it moves by `move`; the kinds of argument that `move` brings elsewhere,
+    each in an ``arm`` of its own; the ``attributes`` of an object, in a ``to`` of its own; or what `move` asks the
+    place of, and is left in either case (``asked``). `move_at` is where `move` stands, and `name` what is left is
+    called, as far as that is known.
+    """
+
+    function: str
+    among: str
+    left: str
+    move: str
+    move_at: Span
+    name: str = ""
+
+
 class DeviceNotForwarded(Fact, frozen=True):
     """A function takes `parameter`, which says where something is to be, and never reads it.
 
     `kind` is ``factory`` (`target` makes what is returned, on the default device), ``load`` (`target` reads to the
-    CPU), or ``call`` (`target` is a function that takes the parameter too); `suggestion` is what to write there. Of an
-    ``arm``, `target` is what a function that moves all else gives back, and `parameter` how it moves that; of an
-    ``attribute``, `target` is what the ``to`` of an object leaves, beside `parameter`, which it moves. Where a place is
-    ``asked`` for, it is that of the model `target`, which `parameter` holds and nobody reads. A ``mover`` is called
-    after a move that it does not do; where a device is ``unread``, `target` makes a tensor without it, or what was
-    ``brought`` to the CPU is returned; where one is ``chosen``, `target` is what keeps another one; what is left
-    ``beside`` is `target`, where others are moved by `parameter`, or in another ``case`` what `parameter` makes (`text`
-    is the name that it has then); what stays ``apart`` is `target`, though the test `parameter` asks for its place.
-    `text` is the call at `at`, or what is at
-    `at` instead of the parameter; `alone` says that nothing else has to be written, and `keeps` that callers who leave
-    the parameter out get what they got.
+    CPU), or ``call`` (`target` is a function that takes the parameter too); `suggestion` is what to write there. Where
+    a place is ``asked`` for, it is that of the model `target`, which `parameter` holds and nobody reads. A ``mover`` is
+    called after a move that it does not do; where a device is ``unread``, `target` makes a tensor without it, or what
+    was ``brought`` to the CPU is returned; where one is ``chosen``, `target` is what keeps another one. `text` is the
+    call at `at`, or what is at `at` instead of the parameter; `alone` says that nothing else has to be written, and
+    `keeps` that callers who leave the parameter out get what they got.
     """
 
     function: str

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from torchdevlint.flow.scope.cuda_literals import Text, is_cuda, is_settled
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device, places_in, public_path
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 
 _FEWEST = 5
@@ -45,7 +46,7 @@ def named_in(trees: Iterable[ast.Module]) -> Named:
 
 @once_a_node
 def _named_in(tree: ast.Module) -> Named:
-    functions = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    functions = functions_in(tree)
     owners = {id(each): owner for owner in nodes_in(tree, ast.ClassDef) for each in owner.body}
     tested = _tested(tree)
     cuda = chosen = 0

@@ -11,6 +11,7 @@ from torchdevlint.flow.programs.running import Running
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
 from torchdevlint.project.modules import ModuleFile
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 PLACED = "placed"
@@ -50,7 +51,7 @@ class Definitions:
 
     def _register(self, scope: Scope, node: ast.stmt) -> None:
         path = scope.file.path
-        for each in (node, *nodes_in(node, ast.FunctionDef), *nodes_in(node, ast.AsyncFunctionDef)):
+        for each in (node, *functions_in(node)):
             if isinstance(each, _FUNCTIONS):
                 self.scope_of[path, each.lineno] = scope, each
         if scope.owner is None:

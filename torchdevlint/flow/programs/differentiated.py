@@ -10,6 +10,7 @@ import ast
 from torchdevlint.flow.programs.places import expression_at
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.model import Span
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import inside, is_below, nodes_in
 
 _ASKED = frozenset({"backward", "item", "tolist"})
@@ -22,7 +23,7 @@ def is_only_differentiated(tree: ast.Module, at: Span) -> bool:
     That it goes backward without gradients says that it is one number.
     """
     place = expression_at(tree, at)
-    functions: list[_Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    functions = functions_in(tree)
     around = [each for each in functions if place is not None and is_below(place, each)]
     if not around:
         return False

@@ -15,6 +15,7 @@ from torchdevlint.flow.scope.imported_names import defined, definitions
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -168,7 +169,7 @@ def around(file: ModuleFile, line: int) -> list[CalledPlace]:
 @once_a_node
 def _functions_in(tree: ast.Module) -> list[tuple[Function, ast.ClassDef | None]]:
     owners = {id(each): owner for owner in nodes_in(tree, ast.ClassDef) for each in owner.body}
-    found: list[Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    found = functions_in(tree)
     return sorted(((each, owners.get(id(each))) for each in found), key=lambda each: -each[0].lineno)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.call_sites import calls_of, is_read_otherwise
 from torchdevlint.model import Frozen
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import assignments_in, binds_name, is_below, nodes_in, once_a_node
 
 
@@ -48,7 +49,7 @@ def _exported(tree: ast.Module) -> list[str]:
 
 @once_a_node
 def _tables(tree: ast.Module) -> list[Table]:
-    functions = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    functions = functions_in(tree)
     found = []
     for bound in assignments_in(tree):
         target = bound.targets[0]

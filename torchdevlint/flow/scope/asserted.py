@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
@@ -24,7 +25,7 @@ def asserts_place(scope: ast.AST | None, name: str) -> bool:
 
 def asserts_cuda(tree: ast.Module, line: int) -> bool:
     """Whether the function around a line asserts that something is on CUDA: by that it is for nothing else."""
-    functions = (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef))
+    functions = functions_in(tree)
     around = [each for each in functions if each.lineno <= line <= (each.end_lineno or each.lineno)]
     asserted = (one for each in around[-1:] for one in asserted_in(each))
     return any(isinstance(each, ast.Attribute) and each.attr == "is_cuda" for each in asserted)

@@ -21,6 +21,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype,
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node, own_assignments_in, own_nodes_in
 
 _CUDA = regex(r"cuda(?::.*)?")
@@ -132,7 +133,7 @@ def sets_current_gpu(scope: Scope, call: ast.Call) -> bool:
 
 def names_cuda_alone(file: ModuleFile, project: Project) -> bool:
     """Whether a file sends things nowhere but to CUDA by name, to the host, and to where other tensors are."""
-    functions = [*nodes_in(file.tree, ast.FunctionDef), *nodes_in(file.tree, ast.AsyncFunctionDef)]
+    functions = functions_in(file.tree)
     owners = {id(each): owner for owner in nodes_in(file.tree, ast.ClassDef) for each in owner.body}
     scopes = [Scope(file, project), *(Scope(file, project, each, owners.get(id(each))) for each in functions)]
     return all(

@@ -17,6 +17,7 @@ from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name, p
 from torchdevlint.flow.scope.programs import functions_of_program, is_program
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import is_main_guard
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import arguments_of, assignments_in, below, ids_below, inside, nodes_in, once_a_node
 
 _CUDA = regex(r"cuda(?::\d+)?")
@@ -227,7 +228,7 @@ def _is_cuda(tree: ast.Module, node: ast.expr) -> bool:
 
 def _is_argument(tree: ast.Module, node: ast.Name) -> bool:
     """Whether a function around a place has an argument of that name."""
-    functions: list[_Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    functions = functions_in(tree)
     around = (each for each in functions if each.lineno <= node.lineno <= (each.end_lineno or 0))
     return any(each.arg == node.id for function in around for each in nodes_in(function.args, ast.arg))
 

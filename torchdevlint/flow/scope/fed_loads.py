@@ -9,6 +9,7 @@ import ast
 from collections import Counter
 
 from torchdevlint.flow.scope.names import dotted_path, whole_of
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 _TAKES_PARTS = frozenset({"get", "pop"})
@@ -20,7 +21,7 @@ def only_fed(tree: ast.Module) -> frozenset[ast.AST]:
     if any(each.name == "load_state_dict" for each in nodes_in(tree, ast.FunctionDef)):
         return frozenset()
     fed: set[ast.AST] = {call.args[0] for call in nodes_in(tree, ast.Call) if call.args and _copies(call)}
-    functions = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)] if fed else []
+    functions = functions_in(tree) if fed else []
     found = {value for function in functions for value in _assigned_and_fed(function, fed)}
     return frozenset(fed | found)
 
@@ -54,7 +55,7 @@ def _fed(tree: ast.Module) -> dict[ast.AST, ast.expr]:
 def _bound(tree: ast.Module) -> dict[ast.expr, tuple[ast.AST, str]]:
     """The calls whose outcome, or a part of it, is given a name in a function: the outermost, and the name."""
     found: dict[ast.expr, tuple[ast.AST, str]] = {}
-    for function in (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)):
+    for function in functions_in(tree):
         for each in assignments_in(function):
             whole = whole_of(each.value)
             if isinstance(whole, ast.Call) and isinstance(each.targets[0], ast.Name):

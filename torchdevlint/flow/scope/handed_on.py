@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, public_path
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -19,7 +20,7 @@ def hands_on_other_arguments(decorator: _Function) -> bool:
     As in ``def wrapper(*args): return function(*move(args))``.
     """
     around = set(argument_names(decorator))
-    inner: list[_Function] = [*nodes_in(decorator, ast.FunctionDef), *nodes_in(decorator, ast.AsyncFunctionDef)]
+    inner = functions_in(decorator)
     for each in inner:
         around.update(argument_names(each))
     return any(not _is_handed_on(wrapper, call) for wrapper in inner for call in _calls_of(wrapper, around))

@@ -10,6 +10,7 @@ import ast
 
 from torchdevlint.flow.scope.names import is_dtype, last_name
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _KNOWS = regex(r"device|cuda|gpu|^new_|^type_as$|accelerat")
@@ -18,7 +19,7 @@ _TEXT = regex(r"(?:cuda|mps|xpu|npu)(?::\d+)?")
 
 def is_in_what_knows_devices(tree: ast.Module, line: int) -> bool:
     """Whether a line is in a function or method that speaks of devices; outside of all, whether the file does."""
-    functions = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    functions = functions_in(tree)
     around = [each for each in functions if each.lineno <= line <= (each.end_lineno or line)]
     return any(map(knows_devices, around)) if around else knows_devices(tree)
 

@@ -8,7 +8,8 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.call_sites import Function, calls_of, given_to
 from torchdevlint.flow.scope.names import last_name, mentions_cuda, mentions_device
 from torchdevlint.flow.scope.uses import bindings_in
-from torchdevlint.source.nodes import is_inside, nodes_in, own_assignments_in
+from torchdevlint.source.functions import functions_in
+from torchdevlint.source.nodes import is_inside, own_assignments_in
 
 
 def is_moved_by_callers(tree: ast.Module, function: Function, name: str) -> bool:
@@ -20,7 +21,7 @@ def is_moved_by_callers(tree: ast.Module, function: Function, name: str) -> bool
 def _is_moved(tree: ast.Module, call: ast.Call, given: ast.expr | None) -> bool:
     if not isinstance(given, ast.Name):
         return _is_move(given)
-    functions: list[Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    functions = functions_in(tree)
     holders = [each for each in functions if is_inside(call, each)]
     scope = max(holders, key=lambda each: each.lineno) if holders else tree
     places = bindings_in(scope).get(given.id, ())

@@ -15,6 +15,7 @@ from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, pu
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import is_elsewhere
 from torchdevlint.project.modules import bound_by, is_main_guard
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
 _TYPES = (
@@ -127,7 +128,7 @@ def _bound_through(statement: ast.stmt, names: set[str]) -> list[str]:
 
 def functions_apart_from(tree: ast.Module, name: str) -> frozenset[ast.AST]:
     """The functions from which nothing leads to what goes by `name`, as far as the names that they read tell."""
-    functions: list[_Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    functions = functions_in(tree)
     names, _ = leading_to(tree, frozenset({name}), of_objects=True)
     apart = {each for each in functions if each.name != "__init__"}
     while leading := {each for each in apart if not names.isdisjoint(_read_by(each))}:
@@ -211,10 +212,7 @@ def _reached(level: set[ast.AST], known: dict[str, list[ast.AST]]) -> frozenset[
 def _by_name(tree: ast.Module) -> dict[str, list[ast.AST]]:
     """The functions that a name may stand for; that of a class stands for its methods."""
     known: dict[str, list[ast.AST]] = {}
-    functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [
-        *nodes_in(tree, ast.FunctionDef),
-        *nodes_in(tree, ast.AsyncFunctionDef),
-    ]
+    functions = functions_in(tree)
     for node in functions:
         known.setdefault(node.name, []).append(node)
     for owner in nodes_in(tree, ast.ClassDef):

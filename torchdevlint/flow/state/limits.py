@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.functions import functions_in
 
 MAX_DEPTH = 6
 """How many calls deep functions of the file are followed."""
@@ -24,5 +24,5 @@ MAX_CREATIONS = 100
 
 def calls_followed(tree: ast.Module) -> int:
     """How many function bodies are run for a file."""
-    functions = len(nodes_in(tree, ast.FunctionDef)) + len(nodes_in(tree, ast.AsyncFunctionDef))
+    functions = len(functions_in(tree))
     return max(MAX_CALLS, CALLS_A_FUNCTION * functions)

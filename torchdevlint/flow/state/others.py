@@ -18,6 +18,7 @@ from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Map, Number, Ref, Seq, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import (
     assignment_of,
     ids_below,
@@ -105,7 +106,7 @@ def forget_filled(names: dict[str, Value], tree: ast.Module) -> None:
     """Let go of what containers of a module hold under keys that its functions write: None until one of them has."""
     if not any(isinstance(each, (Map, Seq)) for each in names.values()):
         return
-    functions = (*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef))
+    functions = functions_in(tree)
     for target in nodes_in(tree, ast.Subscript):
         if isinstance(target.ctx, ast.Store) and isinstance(target.value, ast.Name):
             held = names.get(target.value.id)

@@ -11,8 +11,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, positional_names, public_path
@@ -73,26 +73,8 @@ def _look(machine: Machine, function: ast.FunctionDef) -> None:
             forgotten = _unmoved_part(arm.value, subject)
         seen = seen or kinds == "" or (kinds == "tensors" and forgotten is None and not arm.flag)
         if forgotten is not None:
-            _record(machine, function, forgotten, moves[0])
+            record(machine, function, "arm", forgotten, moves[0], at=forgotten)
             return
-
-
-def _record(machine: Machine, function: ast.FunctionDef, forgotten: ast.expr, move: ast.Call) -> None:
-    machine.record_anyway(
-        ("forgotten arm", function),
-        lambda: DeviceNotForwarded(
-            machine.span_of(forgotten),
-            function.name,
-            machine.text_of(move),
-            "arm",
-            machine.text_of(forgotten),
-            "",
-            machine.span_of(move),
-            machine.text_of(forgotten),
-            True,
-            False,
-        ),
-    )
 
 
 @once_a_node

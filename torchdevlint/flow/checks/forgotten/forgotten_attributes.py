@@ -11,10 +11,10 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
+from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.checks.registration.kept_together import leaves
 from torchdevlint.flow.checks.registration.registering import may_move_along
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
@@ -269,21 +269,8 @@ def _calls_own(mover: ast.FunctionDef) -> bool:
 
 
 def _record(machine: Machine, owner: ClassInfo, mover: ast.FunctionDef, name: str, move: ast.Call) -> None:
-    machine.record_anyway(
-        ("forgotten attribute", mover),
-        lambda: DeviceNotForwarded(
-            machine.span_of(move),
-            f"{owner.name}.{mover.name}",
-            machine.text_of(move),
-            "attribute",
-            f"self.{name}",
-            "",
-            machine.span_of(mover),
-            machine.text_of(move),
-            True,
-            False,
-        ),
-    )
+    scope = f"{owner.name}.{mover.name}"
+    record(machine, scope, "attributes", f"self.{name}", move, at=move, move_at=mover)
 
 
 EVENTS = {FileEnded: _note_end}

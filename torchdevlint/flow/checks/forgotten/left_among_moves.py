@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from functools import partial
 
+from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
-from torchdevlint.flow.state.machine import Machine
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import Assignment, arguments_of, assignment_of, inside, nodes_in, own_blocks_in
+from torchdevlint.source.functions import functions_in
+from torchdevlint.source.nodes import Assignment, arguments_of, assignment_of, inside, own_blocks_in
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _MOVES = (".to(", ".cuda(")
 
 
@@ -27,14 +25,11 @@ def _note_end(event: FileEnded) -> None:
     text = machine.reading.source.text
     if not any(each in text for each in _MOVES) or not imports_torch(machine.tree):
         return
-    functions: list[_Function] = [
-        *nodes_in(machine.tree, ast.FunctionDef),
-        *nodes_in(machine.tree, ast.AsyncFunctionDef),
-    ]
+    functions = functions_in(machine.tree)
     for function in functions:
         for block in own_blocks_in(function):
             for at, left, move in (*_bound_in_parallel(block), *_in_one_arm(block)):
-                _record(machine, function, at, left, move)
+                record(machine, function, "beside", left, move, at=at, name=machine.text_of(left))
 
 
 def _bound_in_parallel(block: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
@@ -150,25 +145,6 @@ def _same(one: ast.expr, other: ast.expr) -> bool:
 
 
 _PLACES = (ast.Name, ast.Attribute, ast.Subscript)
-
-
-def _record(machine: Machine, function: _Function, at: ast.stmt, left: ast.expr, move: ast.expr) -> None:
-    machine.record_anyway(
-        ("left among moves", at),
-        partial(
-            DeviceNotForwarded,
-            machine.span_of(at),
-            function.name,
-            machine.text_of(move),
-            "beside",
-            machine.text_of(left),
-            "",
-            machine.span_of(move),
-            machine.text_of(left),
-            True,
-            False,
-        ),
-    )
 
 
 EVENTS = {FileEnded: _note_end}

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from functools import partial
 
+from torchdevlint.flow.checks.forgotten.left_behind import Scope, record
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda, mentions_device, public_path
-from torchdevlint.flow.state.machine import Machine
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import arguments_of, assignment_of, inside, nodes_in, own_nodes_in
 
-_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 _LEAST_RETURNED = 2
 _OF_A_PLACE = regex(r"dev|cuda|gpu|cpu|parallel|distributed|ddp|fsdp|deepspeed|quant|bit|rank|accelerat|shard")
 """Words of a test that may decide where a model is to be."""
@@ -32,17 +30,16 @@ def _note_end(event: FileEnded) -> None:
     text = machine.reading.source.text
     if (").to(" not in text and ").cuda(" not in text) or not imports_torch(machine.tree):
         return
-    scopes: list[_Scope] = [
+    scopes: list[Scope] = [
         machine.tree,
-        *nodes_in(machine.tree, ast.FunctionDef),
-        *nodes_in(machine.tree, ast.AsyncFunctionDef),
+        *functions_in(machine.tree),
     ]
     for scope in scopes:
         for left, move in (*_bound(machine.tree, scope), *_returned(scope)):
-            _record(machine, scope, left, move)
+            record(machine, scope, "cases", left, move, at=left)
 
 
-def _bound(tree: ast.Module, scope: _Scope) -> Iterator[tuple[ast.Call, ast.Call]]:
+def _bound(tree: ast.Module, scope: Scope) -> Iterator[tuple[ast.Call, ast.Call]]:
     """What one arm of a test binds to a name as it is made, which the other arms move."""
     asked = {id(each.orelse[0]) for each in own_nodes_in(scope, ast.If) if _is_elif(each)}
     for first in own_nodes_in(scope, ast.If):
@@ -148,7 +145,7 @@ def _left(values: Sequence[tuple[ast.Call, bool]]) -> tuple[ast.Call, ast.Call] 
     return left[0], moved[0]
 
 
-def _is_moved(scope: _Scope, path: str) -> bool:
+def _is_moved(scope: Scope, path: str) -> bool:
     """Whether what was bound may be moved behind the test: by a method, or by what is given it."""
     for call in nodes_in(scope, ast.Call):
         given = arguments_of(call)
@@ -176,33 +173,13 @@ def _root(node: ast.expr) -> str:
     return dotted_path(node) or ""
 
 
-def _returned(scope: _Scope) -> Iterator[tuple[ast.Call, ast.Call]]:
+def _returned(scope: Scope) -> Iterator[tuple[ast.Call, ast.Call]]:
     """``return Net(size)`` of a function that returns others as ``Net(size, True).to(device)``."""
     values = [each.value for each in own_nodes_in(scope, ast.Return) if each.value is not None]
     made = [_made(each) for each in values]
     found = [each for each in made if each is not None and _is_of_class(each[0])]
     if len(found) == len(values) > _LEAST_RETURNED and (left := _left(found)) is not None:
         yield left
-
-
-def _record(machine: Machine, scope: _Scope, left: ast.Call, move: ast.Call) -> None:
-    name = "the program" if isinstance(scope, ast.Module) else scope.name
-    machine.record_anyway(
-        ("left in one case", left),
-        partial(
-            DeviceNotForwarded,
-            machine.span_of(left),
-            name,
-            machine.text_of(move),
-            "case",
-            machine.text_of(left),
-            "",
-            machine.span_of(move),
-            "",
-            True,
-            False,
-        ),
-    )
 
 
 EVENTS = {FileEnded: _note_end}

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
+from torchdevlint.flow.checks.forgotten.left_behind import Scope, record
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text, is_quantity
 from torchdevlint.flow.scope.imported_names import imports_torch
@@ -21,7 +20,7 @@ from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path, stem_of
 from torchdevlint.flow.scope.used_with_moved import is_used_with
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
-from torchdevlint.flow.state.machine import Machine
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import (
     arguments_of,
     assignment_of,
@@ -31,7 +30,6 @@ from torchdevlint.source.nodes import (
     own_nodes_in,
 )
 
-_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 _LEAST_MOVED = 2
 _CPU = "cpu"
 _FAR = 2
@@ -60,17 +58,16 @@ def _note_end(event: FileEnded) -> None:
     text = machine.reading.source.text
     if text.count(".to(") + text.count(".cuda(") < _LEAST_MOVED or not imports_torch(machine.tree):
         return
-    scopes: list[_Scope] = [
+    scopes: list[Scope] = [
         machine.tree,
-        *nodes_in(machine.tree, ast.FunctionDef),
-        *nodes_in(machine.tree, ast.AsyncFunctionDef),
+        *functions_in(machine.tree),
     ]
     for scope in scopes:
         for name, left, move in (*_in_displays(scope), *_in_calls(scope), *_in_statements(scope)):
-            _record(machine, scope, name, left, move)
+            record(machine, scope, "beside", left.node, move.node, at=left.node, name=name)
 
 
-def _in_displays(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
+def _in_displays(scope: Scope) -> Iterator[tuple[str, _Part, _Part]]:
     """What is left in ``return (a.to(device), b.to(device), c)``, and in a dict of a name or a result."""
     values = [each.value for each in own_nodes_in(scope, ast.Return)]
     values += [each.value for each in own_assignments_in(scope)]
@@ -88,7 +85,7 @@ def _in_displays(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
                 yield "", left, next(each for each in group if each.move)
 
 
-def _in_calls(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
+def _in_calls(scope: Scope) -> Iterator[tuple[str, _Part, _Part]]:
     """What is left in ``model(source[0].to(device), source[1], target.to(device))``: all else goes to one device.
 
     One other of what it was taken from is enough: an index of it says nothing of a length or a text.
@@ -132,7 +129,7 @@ def _is_beside(node: ast.expr, left: ast.Subscript) -> bool:
     return item is not None and item is not left and dotted_path(item.value) == dotted_path(left.value) is not None
 
 
-def _in_statements(scope: _Scope) -> Iterator[tuple[str, _Part, _Part]]:
+def _in_statements(scope: Scope) -> Iterator[tuple[str, _Part, _Part]]:
     """What is left in statements, and is used with what the others have moved.
 
     Parts of one object belong together wherever they stand; what is made of arrays only if they are neighbours.
@@ -163,7 +160,7 @@ def _bound_in(block: Sequence[ast.stmt]) -> Iterator[_Bound]:
             yield _Bound(number, target, part)
 
 
-def _used(scope: _Scope, held: Sequence[_Bound]) -> Iterator[tuple[str, _Part, _Part]]:
+def _used(scope: Scope, held: Sequence[_Bound]) -> Iterator[tuple[str, _Part, _Part]]:
     for group in _groups([each.part for each in held]):
         left = _left(group)
         if left is None:
@@ -182,7 +179,7 @@ def _is_array(part: _Part) -> bool:
     return part.place.startswith("torch.")
 
 
-def _is_bound_often(scope: _Scope, part: _Part) -> bool:
+def _is_bound_often(scope: Scope, part: _Part) -> bool:
     """Whether the name of what holds a part is bound anew, but by loops, which bind it to things of one kind."""
     name = part.place.partition(".")[0].partition("[")[0].partition("(")[0]
     return sum(binds for _, binds, _ in bindings_in(scope).get(name, ())) > 1 and name not in bound_in_loops(scope)
@@ -284,26 +281,6 @@ def _device_in(call: ast.Call) -> str:
         if is_text or mentions_device((dotted_path(each) or "").rpartition(".")[2]):
             return ast.unparse(each)
     return ""
-
-
-def _record(machine: Machine, scope: _Scope, name: str, left: _Part, move: _Part) -> None:
-    function = "the program" if isinstance(scope, ast.Module) else scope.name
-    machine.record_anyway(
-        ("left of several", left.node),
-        partial(
-            DeviceNotForwarded,
-            machine.span_of(left.node),
-            function,
-            machine.text_of(move.node),
-            "beside",
-            machine.text_of(left.node),
-            "",
-            machine.span_of(move.node),
-            name,
-            True,
-            False,
-        ),
-    )
 
 
 EVENTS = {FileEnded: _note_end}

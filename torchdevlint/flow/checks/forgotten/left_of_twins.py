@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
+from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text
 from torchdevlint.flow.scope.imported_names import imports_torch
@@ -29,7 +28,7 @@ from torchdevlint.flow.scope.names import (
     whole_of,
 )
 from torchdevlint.flow.scope.used_with_moved import is_used_together
-from torchdevlint.flow.state.machine import Machine
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import (
     arguments_of,
     assignment_of,
@@ -41,7 +40,6 @@ from torchdevlint.source.nodes import (
     own_nodes_in,
 )
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ON_CPU = torch_api.FACTORIES | torch_api.LEGACY_CONSTRUCTORS
 _GIVEN = frozenset({"as_tensor", "asarray"})
 """What these are given may be a tensor, which stays where it is."""
@@ -68,18 +66,15 @@ def _note_end(event: FileEnded) -> None:
     text = machine.reading.source.text
     if (".to(" not in text and ".cuda(" not in text) or not imports_torch(machine.tree):
         return
-    functions: list[_Function] = [
-        *nodes_in(machine.tree, ast.FunctionDef),
-        *nodes_in(machine.tree, ast.AsyncFunctionDef),
-    ]
+    functions = functions_in(machine.tree)
     for function in functions:
         stored = _in_stores(machine.tree, function)
         for left, moved in (*_in_displays(function), *stored, *_returned(function), *_pairs(function)):
             if not _decides(function, left.node, moved.node):
-                _record(machine, function, left, moved)
+                record(machine, function, "beside", left.node, moved.node, at=left.node, name=left.name)
 
 
-def _decides(function: _Function, left: ast.expr, moved: ast.expr) -> bool:
+def _decides(function: FunctionNode, left: ast.expr, moved: ast.expr) -> bool:
     """Whether a test that speaks of places decides which of the two is made: ``if torch.cuda.is_available():``.
 
     So does an error of the one, where the other is what comes instead.
@@ -94,7 +89,7 @@ def _holds(block: list[ast.stmt], node: ast.expr) -> bool:
     return any(is_inside(node, each) for each in block)
 
 
-def _in_displays(function: _Function) -> Iterator[tuple[_Made, _Made]]:
+def _in_displays(function: FunctionNode) -> Iterator[tuple[_Made, _Made]]:
     """``return {"x": torch.tensor(a).to(device), "y": torch.tensor(b)}``."""
     shown = [each.value for each in own_nodes_in(function, ast.Return)]
     shown += [each.value for each in own_nodes_in(function, ast.Yield)]
@@ -116,7 +111,7 @@ def _parts(value: ast.expr | None) -> Iterator[tuple[ast.expr, str]]:
         yield from ((each.value, each.arg) for each in value.keywords if each.arg is not None)
 
 
-def _in_stores(tree: ast.Module, function: _Function) -> Iterator[tuple[_Made, _Made]]:
+def _in_stores(tree: ast.Module, function: FunctionNode) -> Iterator[tuple[_Made, _Made]]:
     """``row[0] = tensor(a).to(device); row[1] = tensor(b)``, and attributes of one object in the same way.
 
     What an object keeps as a factory made it may be kept on the CPU for its methods (`kept_together` looks at these).
@@ -149,7 +144,7 @@ def _leaves(tree: ast.Module, name: str) -> bool:
 _LEAVES = torch_api.MOVE_METHODS | {"numpy", "tolist", "item"}
 
 
-def _moves_later(function: _Function, place: str) -> bool:
+def _moves_later(function: FunctionNode, place: str) -> bool:
     """Whether the function moves what an object holds besides, or gives it to who is told a device as well."""
     holder = place.rstrip(".[]")
     for call in nodes_in(function, ast.Call):
@@ -162,7 +157,7 @@ def _moves_later(function: _Function, place: str) -> bool:
     return False
 
 
-def _returned(function: _Function) -> Iterator[tuple[_Made, _Made]]:
+def _returned(function: FunctionNode) -> Iterator[tuple[_Made, _Made]]:
     """``return torch.tensor(a)`` of a function that gives ``torch.tensor(b).to(device)`` in another case.
 
     The cases are kinds or shapes of what it is given: any other test may be one for a place.
@@ -181,7 +176,7 @@ def _is_of_data(test: ast.expr) -> bool:
     return isinstance(test, ast.Call) and last_name(test.func) == "isinstance"
 
 
-def _pairs(function: _Function) -> Iterator[tuple[_Made, _Made]]:
+def _pairs(function: FunctionNode) -> Iterator[tuple[_Made, _Made]]:
     """``x = torch.tensor(a).to(device); y = torch.tensor(b)``, where one operation or call gets both."""
     for block in own_blocks_in(function):
         bound = [_bound(each) for each in block]
@@ -293,25 +288,6 @@ def _is_place(node: ast.expr) -> bool:
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
     held = dotted_path(node) or ""
     return is_text or mentions_device(held.rpartition(".")[2]) or mentions_device(held.rpartition("['")[2].rstrip("']"))
-
-
-def _record(machine: Machine, function: _Function, left: _Made, moved: _Made) -> None:
-    machine.record_anyway(
-        ("left of several", left.node),
-        partial(
-            DeviceNotForwarded,
-            machine.span_of(left.node),
-            function.name,
-            machine.text_of(moved.node),
-            "beside",
-            machine.text_of(left.node),
-            "",
-            machine.span_of(moved.node),
-            left.name,
-            True,
-            False,
-        ),
-    )
 
 
 EVENTS = {FileEnded: _note_end}

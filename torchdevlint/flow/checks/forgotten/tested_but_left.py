@@ -8,21 +8,19 @@ the place of another tensor; where a test names a type of device, ``if not x.is_
 from __future__ import annotations
 
 import ast
-from functools import partial
 
+from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
-from torchdevlint.flow.state.machine import Machine
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import assignment_of, inside, is_below, nodes_in
 
 _KEEPS_PLACE = torch_api.DTYPE_METHODS | {"type_as", "detach", "contiguous", "clone"}
 _OF_PLACES = ("dev", "cuda", "gpu")
 """Parts of words, one of which is in each test that is looked for."""
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _note_end(event: FileEnded) -> None:
@@ -32,15 +30,12 @@ def _note_end(event: FileEnded) -> None:
         return
     if not any(_asks_for_place(each) for each in nodes_in(machine.tree, ast.If)):
         return
-    functions: list[_Function] = [
-        *nodes_in(machine.tree, ast.FunctionDef),
-        *nodes_in(machine.tree, ast.AsyncFunctionDef),
-    ]
+    functions = functions_in(machine.tree)
     for function in functions:
         for each in nodes_in(function, ast.If):
             kept = _kept(function, each)
             if kept is not None:
-                _record(machine, function, each, kept)
+                record(machine, function, "asked", kept, each.test, at=each.body[0])
 
 
 def _asks_for_place(asked: ast.If) -> bool:
@@ -52,7 +47,7 @@ def _parts(asked: ast.If) -> list[ast.expr]:
     return asked.test.values if _is_and(asked.test) else [asked.test]  # type: ignore[attr-defined]
 
 
-def _kept(function: _Function, asked: ast.If) -> ast.expr | None:
+def _kept(function: FunctionNode, asked: ast.If) -> ast.expr | None:
     """What a test asks the place for, or for the use of an accelerator, and is bound or returned as it was."""
     if not _asks_for_place(asked):
         return None
@@ -99,7 +94,7 @@ def _is_switch(test: ast.expr) -> bool:
     return mentions_device(name) or (mentions_cuda(name) and not name.startswith("is_"))
 
 
-def _next(function: _Function, asked: ast.If) -> ast.stmt | None:
+def _next(function: FunctionNode, asked: ast.If) -> ast.stmt | None:
     """The statement after a test."""
     for holder in inside(function):
         for body in (getattr(holder, "body", None), getattr(holder, "orelse", None)):
@@ -113,7 +108,7 @@ def _keeps_place(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _KEEPS_PLACE
 
 
-def _is_item_of_loop(function: _Function, target: ast.expr, value: ast.expr) -> bool:
+def _is_item_of_loop(function: FunctionNode, target: ast.expr, value: ast.expr) -> bool:
     """``state[key] = value`` in ``for key, value in state.items()``, which binds `value` to nothing else."""
     if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Name):
         return False
@@ -132,26 +127,6 @@ def _walks(loop: ast.For, target: ast.Subscript, value: ast.Name) -> bool:
 
 def _same(one: ast.expr | None, other: ast.expr | None) -> bool:
     return one is not None and other is not None and ast.unparse(one) == ast.unparse(other)
-
-
-def _record(machine: Machine, function: _Function, asked: ast.If, kept: ast.expr) -> None:
-    at = asked.body[0]
-    machine.record_anyway(
-        ("left apart", asked),
-        partial(
-            DeviceNotForwarded,
-            machine.span_of(at),
-            function.name,
-            machine.text_of(asked.test),
-            "apart",
-            machine.text_of(kept),
-            "",
-            machine.span_of(asked.test),
-            machine.text_of(at),
-            True,
-            False,
-        ),
-    )
 
 
 EVENTS = {FileEnded: _note_end}

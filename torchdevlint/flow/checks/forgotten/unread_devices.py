@@ -39,6 +39,7 @@ from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import Assignment, assignments_in, nodes_in, once_a_node
 
 _NAMES = ("map_location", "device")
@@ -128,7 +129,7 @@ def _functions(machine: Machine) -> list[Function]:
     """The functions of a file; none where the text has no name of a device, as three files in four have none."""
     if "dev" not in machine.reading.source.text.lower():
         return []
-    return [*nodes_in(machine.tree, ast.FunctionDef), *nodes_in(machine.tree, ast.AsyncFunctionDef)]
+    return functions_in(machine.tree)
 
 
 @once_a_node

@@ -21,6 +21,7 @@ from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Choice, Dev
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import (
     Assignment,
     assignment_of,
@@ -144,7 +145,7 @@ def _is_visible(frame: Frame, state: State, path: str) -> bool:
 def _is_bound_inside(scope: ast.AST, node: ast.expr, path: str) -> bool:
     """Whether a path stands in a function within the scope that binds its first name anew."""
     name = first_name(path)
-    inner: list[FunctionNode] = [*nodes_in(scope, ast.FunctionDef), *nodes_in(scope, ast.AsyncFunctionDef)]
+    inner: list[FunctionNode] = [*functions_in(scope)]
     for function in (*inner, *nodes_in(scope, ast.Lambda)):
         if function.lineno <= node.lineno <= (function.end_lineno or 0):
             parameters = {each.arg for each in nodes_in(function.args, ast.arg)}

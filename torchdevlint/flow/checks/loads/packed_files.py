@@ -10,6 +10,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, public_pa
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
+from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _OF_RESOURCES = ("importlib.resources.", "importlib_resources.", "pkg_resources.resource_", "pkgutil.get_data")
@@ -120,7 +121,7 @@ def _contexts(scope: ast.AST) -> dict[str, list[ast.expr]]:
 @once_a_node
 def _written(tree: ast.AST) -> list[tuple[ast.AST | None, ast.expr]]:
     """The paths that are saved to in a file, each with the function that names it."""
-    functions = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    functions = functions_in(tree)
     within = {call: function for function in functions for call in nodes_in(function, ast.Call)}
     calls = (each for each in nodes_in(tree, ast.Call) if public_path(each.func) == "torch.save")
     return [(within.get(each), each.args[1]) for each in calls if len(each.args) > 1]
