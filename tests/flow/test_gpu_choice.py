@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torchdevlint.flow.programs.gpu_choice import UNKNOWN, gpu_choice, offered_choice
+from torchdevlint.flow.programs.texts.gpu_choice import UNKNOWN, gpu_choice, offered_choice
 
 MOVES_IF_AVAILABLE = "if torch.cuda.is_available():\n    model = model.cuda()\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.texts.callers import Callers
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.project import modules
 from torchdevlint.project.uses import Project

@@ -9,7 +9,7 @@ import pytest
 
 from tests.project.test_application import application
 from tests.project.test_ways import found, inside
-from torchdevlint.flow.programs.cuda_habit import Named, named_in
+from torchdevlint.flow.programs.texts.cuda_habit import Named, named_in
 
 __all__ = ["inside"]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.counted import calls_of
 from tests.project.test_application import application
 from tests.project.test_ways import ASKING, found
-from torchdevlint.flow.programs import worklist
+from torchdevlint.flow.programs.placed import worklist
 
 NET = """import torch
 from torch import nn

@@ -46,7 +46,7 @@ from torchdevlint.source.text import Source
 
 if TYPE_CHECKING:
     from torchdevlint.flow.grading import Grading
-    from torchdevlint.flow.programs.callers import Given
+    from torchdevlint.flow.programs.texts.callers import Given
 
 TRANSFERS = {**statements.TRANSFER, **expressions.TRANSFER}
 """What each statement does, and what each expression gives."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.flow.programs.application import Application
-from torchdevlint.flow.programs.callers import Callers, Given
 from torchdevlint.flow.programs.hurts_nobody import Home
-from torchdevlint.flow.programs.on_accelerators import OnAccelerators
+from torchdevlint.flow.programs.placed.on_accelerators import OnAccelerators
+from torchdevlint.flow.programs.reached.application import Application
+from torchdevlint.flow.programs.texts.callers import Callers, Given
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.verdicts import founded, nearest
 from torchdevlint.project.modules import ModuleFile

@@ -21,34 +21,39 @@ from torchdevlint.flow.facts.devices import DeviceNumber, InvalidDevice, MaybeCp
 from torchdevlint.flow.facts.modules import LossNotMoved
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
-from torchdevlint.flow.programs.abandoned_files import is_left_over
-from torchdevlint.flow.programs.application import Application, has_part_in
-from torchdevlint.flow.programs.by_accelerate import is_on_its_gpu, is_one_process
-from torchdevlint.flow.programs.callers import Callers
-from torchdevlint.flow.programs.collated_in_place import is_in_place
-from torchdevlint.flow.programs.composed import is_transform_alone
-from torchdevlint.flow.programs.dead_lines import DeadLines
-from torchdevlint.flow.programs.differentiated import is_only_differentiated
-from torchdevlint.flow.programs.ends_in_error import ends_in_error
-from torchdevlint.flow.programs.given_paths import is_written_by_hooks, is_written_by_this_run, ways_of_writing
-from torchdevlint.flow.programs.handed_devices import is_built_on_cpu, is_built_on_cuda
-from torchdevlint.flow.programs.leading_to import LeadingTo
-from torchdevlint.flow.programs.local_to_tests import is_met_in_test, is_of_fixture_on_cpu, is_of_test_on_cpu, is_test
-from torchdevlint.flow.programs.looked_up import LOADED_BY_NAME
-from torchdevlint.flow.programs.machines import Machines
-from torchdevlint.flow.programs.made_for_others import is_made_for_others
-from torchdevlint.flow.programs.moved_before import is_moved_before
-from torchdevlint.flow.programs.moved_results import is_moved_where_called
-from torchdevlint.flow.programs.needless_moves import is_lost_in_vain
-from torchdevlint.flow.programs.never_finished import is_never_finished
-from torchdevlint.flow.programs.never_written import is_never_written
-from torchdevlint.flow.programs.on_accelerators import MIXING, OnAccelerators
-from torchdevlint.flow.programs.read_by_nobody import is_read_by_nobody
-from torchdevlint.flow.programs.read_by_wrapped import is_read_by_wrapped
-from torchdevlint.flow.programs.run_when_built import is_run_when_built
-from torchdevlint.flow.programs.saved_on_cpu import SavedOnCpu
-from torchdevlint.flow.programs.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
-from torchdevlint.flow.programs.ways import Ways
+from torchdevlint.flow.programs.loads.given_paths import is_written_by_hooks, is_written_by_this_run, ways_of_writing
+from torchdevlint.flow.programs.loads.never_written import is_never_written
+from torchdevlint.flow.programs.loads.read_by_nobody import is_read_by_nobody
+from torchdevlint.flow.programs.loads.read_by_wrapped import is_read_by_wrapped
+from torchdevlint.flow.programs.loads.saved_on_cpu import SavedOnCpu
+from torchdevlint.flow.programs.lost.differentiated import is_only_differentiated
+from torchdevlint.flow.programs.lost.moved_before import is_moved_before
+from torchdevlint.flow.programs.lost.moved_results import is_moved_where_called
+from torchdevlint.flow.programs.lost.needless_moves import is_lost_in_vain
+from torchdevlint.flow.programs.machines.by_accelerate import is_on_its_gpu, is_one_process
+from torchdevlint.flow.programs.machines.machines import Machines
+from torchdevlint.flow.programs.placed.collated_in_place import is_in_place
+from torchdevlint.flow.programs.placed.made_for_others import is_made_for_others
+from torchdevlint.flow.programs.placed.on_accelerators import MIXING, OnAccelerators
+from torchdevlint.flow.programs.reached.abandoned_files import is_left_over
+from torchdevlint.flow.programs.reached.application import Application, has_part_in
+from torchdevlint.flow.programs.reached.composed import is_transform_alone
+from torchdevlint.flow.programs.reached.dead_lines import DeadLines
+from torchdevlint.flow.programs.reached.ends_in_error import ends_in_error
+from torchdevlint.flow.programs.reached.leading_to import LeadingTo
+from torchdevlint.flow.programs.reached.local_to_tests import (
+    is_met_in_test,
+    is_of_fixture_on_cpu,
+    is_of_test_on_cpu,
+    is_test,
+)
+from torchdevlint.flow.programs.reached.never_finished import is_never_finished
+from torchdevlint.flow.programs.reached.run_when_built import is_run_when_built
+from torchdevlint.flow.programs.reached.ways import Ways
+from torchdevlint.flow.programs.texts.callers import Callers
+from torchdevlint.flow.programs.texts.handed_devices import is_built_on_cpu, is_built_on_cuda
+from torchdevlint.flow.programs.texts.looked_up import LOADED_BY_NAME
+from torchdevlint.flow.programs.texts.unplaced_loads import is_of_ranks, is_read_apart, is_written_by_what_knows_devices
 from torchdevlint.flow.scope.asserted import asserts_cuda
 from torchdevlint.flow.scope.cuda_literals import Scope, is_of_own_weight
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices

@@ -1,0 +1,1 @@
+"""What the programs of a project save, and read again."""

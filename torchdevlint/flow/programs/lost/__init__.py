@@ -1,0 +1,1 @@
+"""Moves whose results are lost, and that nobody misses."""

@@ -1,0 +1,1 @@
+"""On which machines the programs run that come to a place: whether they need CUDA anyway."""

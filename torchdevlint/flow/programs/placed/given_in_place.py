@@ -1,0 +1,63 @@
+"""Modules that keep a tensor which they are given: whether all who build them made it where they move the Module."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.flow.programs.texts.places import first_holding
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.call_sites import CallSite, call_sites
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import arguments_of, is_below, nodes_in
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def is_given_in_place(tree: ast.Module, fact: MixedDevices, project: Project) -> bool:
+    """Whether what a Module keeps of an argument of ``__init__`` was made on the device that it is moved to.
+
+    That is so where each of those who build one says the same device twice: ``Net(torch.ones(3, device=d)).to(d)``. A
+    part of the argument (``bank.vectors``) is where that was told to be: ``bank = Bank(rows, d)``, ``Net(bank).to(d)``.
+    """
+    kept = fact.creations[0] if len(fact.creations) == 1 else None
+    if kept is None or kept.function or kept.attribute is None or kept.span.file:
+        return False
+    owner = first_holding(tree.body, kept.span.row)
+    methods = owner.body if isinstance(owner, ast.ClassDef) else []
+    init = next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+    given = values_by_path(init).get(f"self.{kept.attribute}", []) if init is not None else []
+    path = dotted_path(given[0]) if len(given) == 1 else None
+    if init is None or path is None or first_name(path) not in argument_names(init) - {"self"}:
+        return False
+    sites = call_sites(tree, init, project)
+    return bool(sites) and all(_gives_in_place(each, init, first_name(path)) for each in sites)
+
+
+def _gives_in_place(site: CallSite, init: ast.FunctionDef, name: str) -> bool:
+    given = site.argument(init, name)
+    around = [each for kind in _FUNCTIONS for each in nodes_in(site.tree, kind) if is_below(site.call, each)]
+    scope = max(around, key=lambda each: each.lineno, default=site.tree)
+    place = _moved_to(scope, site.call)
+    if given is None or place is None:
+        return False
+    made = values_by_path(scope).get(given.id, []) if isinstance(given, ast.Name) else [given]
+    return bool(made) and all(_says(each, place) for each in made)
+
+
+def _moved_to(scope: ast.AST, built: ast.Call) -> str | None:
+    """The device to which what is built is moved, there or by its name in the same function."""
+    names = {path for path, values in values_by_path(scope).items() if built in values}
+    for call in nodes_in(scope, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "to" and len(call.args) == 1:
+            held = call.func.value
+            if held is built or dotted_path(held) in names:
+                return ast.dump(call.args[0])
+    return None
+
+
+def _says(made: ast.expr, place: str) -> bool:
+    """Whether a call is given the device, be it by another name: ``torch.ones(3, device=d)``, ``scaled(3, d)``."""
+    given = arguments_of(made) if isinstance(made, ast.Call) else []
+    return any(ast.dump(each) == place for each in given)

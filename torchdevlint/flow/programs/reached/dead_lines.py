@@ -1,0 +1,80 @@
+"""Lines of an application that no program of it comes to: in what nothing names, in arms that no call turns on."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from torchdevlint.flow.programs.reached.application import Application
+from torchdevlint.flow.programs.reached.options_off import OptionsOff
+from torchdevlint.flow.programs.reached.unreached import Unreached
+from torchdevlint.flow.programs.texts.callers import Callers
+from torchdevlint.flow.programs.texts.places import first_holding
+from torchdevlint.model import Span
+from torchdevlint.patterns import regex
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+from torchdevlint.source.notebook import NOTEBOOK
+
+_PRIVATE = regex(r"_(?!\w*__$)")
+
+
+class DeadLines:
+    """The lines of one file of a project that has no users but its own programs."""
+
+    def __init__(self, own: ModuleFile | None, project: Project, callers: Callers, application: Application) -> None:
+        self._own = own
+        self._project = project
+        self._callers = callers
+        self._application = application
+
+    def hold(self, at: Span, *, is_seen: bool, stands_alone: bool = False) -> bool:
+        """Whether no program comes to a place.
+
+        Where it is not seen how the file is imported, only what no text of the project says is surely dead, and what
+        ends at its imports; and only if there are programs, as a notebook is one: otherwise the project is for others.
+        All calls in a program that stands alone are there.
+        """
+        line, programs = at.row, self._application.programs
+        coming = programs.coming_to(line) if programs is not None and programs.are_seen else None
+        if coming is not None and not coming:
+            return True
+        if is_seen:
+            is_unreached = coming is None and self._unreached is not None and self._unreached.holds(line)
+            return self._is_gone or is_unreached or self._application.mentions.is_never_read(line) or self._is_off(at)
+        if stands_alone and self._application.is_of_several and self._is_off(at):
+            return True
+        is_program = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
+        if not self._application.is_of_several or not is_program:
+            return False
+        is_gone = self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
+        return is_gone or self._is_off(at)
+
+    def are_private(self, line: int) -> bool:
+        """Whether a line is in a private function of the top level that nothing reads, be it one of a library.
+
+        What reads one of a few files may be elsewhere.
+        """
+        if not self._application.is_of_several:
+            return False
+        around = None if self._own is None else first_holding(self._own.tree.body, line)
+        if not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)) or not _PRIVATE.match(around.name):
+            return False
+        leading = [each.names for each in self._callers.ways_to(frozenset({around.name}))]
+        return leading == [{around.name}] and self._unreached is not None and self._unreached.holds(line)
+
+    def _is_off(self, at: Span) -> bool:
+        return self._options_off is not None and self._options_off.hold(at)
+
+    @cached_property
+    def _is_gone(self) -> bool:
+        """Whether the file ends at its imports, or at those of what it imports."""
+        return self._own is not None and self._callers.ends_at_imports(self._own)
+
+    @cached_property
+    def _unreached(self) -> Unreached | None:
+        return None if self._own is None else Unreached(self._own.tree, self._project, self._callers)
+
+    @cached_property
+    def _options_off(self) -> OptionsOff | None:
+        return None if self._own is None else OptionsOff(self._own, self._project)

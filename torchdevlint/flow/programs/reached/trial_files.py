@@ -1,0 +1,154 @@
+"""Files that nobody imports or names, and that at most try what they define themselves, as nobody needs them.
+
+So are those that only such files import.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Container, Iterable, Mapping
+from pathlib import PurePath
+
+from torchdevlint.flow.programs.texts.looked_up import LOADED_BY_NAME
+from torchdevlint.flow.programs.texts.mentions import names_of
+from torchdevlint.flow.scope.names import last_name
+from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, tries_torch_alone
+from torchdevlint.project.modules import ModuleFile, is_main_guard
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.notebook import NOTEBOOK
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BINDING = (*_DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+_BY_TEXTS = (*LOADED_BY_NAME, "exec", "locate", "instantiate", "subprocess", "system", "Popen")
+"""What comes to a module by a text that names it."""
+_MOST_BESIDE = 12
+_MOST_SAYING = 40
+MOST_TOGETHER = 6
+"""So many files may import each other and be needed by no other one."""
+_CLASSES_OF_A_VERSION = 2
+"""So many classes of the same names make two files versions of one; fewer may have their names by chance."""
+
+
+def is_unused(tree: ast.Module, project: Project, importers: Iterable[ModuleFile] = ()) -> bool:
+    """Whether nothing runs the file of a project, or says its name, as others beside it are imported.
+
+    Nobody imports it but its `importers`, which are all that lead there, and nothing runs or imports one of them.
+    """
+    files = {project.path: tree, **{each.path: each.tree for each in importers}}
+    if len(files) > 1 and (not all(map(_only_defines, list(files.values())[1:])) or _loads_by_texts(project)):
+        return False
+    asked = [project, *(Project(each.path, project.library) for each in importers)]
+    is_so = all(_is_unused_beside(each, files) for each in asked)
+    for each in asked[1:]:
+        project.add(each)
+    return is_so
+
+
+def _is_unused_beside(project: Project, files: Mapping[str, ast.Module]) -> bool:
+    """Whether nothing else runs one of some files, or says its name, as others beside it are imported by others.
+
+    Where none of these is imported, what would import them may not be there, unless another version of the file is.
+    """
+    tree = files[project.path]
+    if project.path.endswith(NOTEBOOK) or is_program(tree):
+        return False
+    own, others = project.path, project.saying(()) or ()
+    beside = [each for each in others if PurePath(each).parent == PurePath(own).parent and each not in files]
+    are_used = any(not files.keys() >= set(project.importers(each)) for each in beside[:_MOST_BESIDE])
+    if not are_used and not has_another_version(tree, project):
+        return False
+    guards = [each for each in tree.body if is_main_guard(each) and not tries_torch_alone(tree, each)]
+    return all(_is_trial_on_cpu(tree, each) for each in guards) and not _is_said(project, files)
+
+
+def is_class_tried(tree: ast.Module) -> bool:
+    """Whether a file binds names, and no more but to build a class of its own when it is started; its functions may be
+    programs.
+    """
+    classes = {each.name for each in tree.body if isinstance(each, ast.ClassDef)}
+    functions = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+    guards = [each for each in tree.body if is_main_guard(each)]
+    read = {each.id for guard in guards for each in nodes_in(guard, ast.Name)}
+    return bool(read & classes) and not read & functions and all(map(_defines, tree.body))
+
+
+def _defines(statement: ast.stmt) -> bool:
+    """Whether a statement of the top level only binds names, or is what a file does when it is started."""
+    if isinstance(statement, _BINDING) or is_main_guard(statement):
+        return True
+    return isinstance(getattr(statement, "value", None), ast.Constant)
+
+
+def _only_defines(tree: ast.Module) -> bool:
+    return all(map(_defines, tree.body)) and any(isinstance(each, _DEFINITIONS) for each in tree.body)
+
+
+def _loads_by_texts(project: Project) -> bool:
+    """Whether some code of a project may load modules, or start programs, by texts."""
+    return any(project.saying((word,)) != () for word in _BY_TEXTS)
+
+
+def _is_trial_on_cpu(tree: ast.Module, guard: ast.stmt) -> bool:
+    """Whether a file tries what it defines when it is started, loads nothing, and says nothing of accelerators.
+
+    Nor do its functions that it calls then, which are its program.
+    """
+    functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+    names = {each.name for each in tree.body if isinstance(each, ast.ClassDef)}.union(functions)
+    if names.isdisjoint(each.id for each in nodes_in(guard, ast.Name)):
+        return False
+    run, left = {guard}, [guard]
+    while left:
+        called = (functions.get(each.id) for each in nodes_in(left.pop(), ast.Name))
+        new = {each for each in called if each is not None} - run
+        run |= new
+        left += new
+    loads = any("load" in last_name(each.func) for each in nodes_in(guard, ast.Call))
+    return not loads and not any(mentions_accelerators(ast.unparse(each)) for each in run)
+
+
+def _is_said(project: Project, files: Container[str]) -> bool:
+    """Whether the name of the file is said: beside code, or in code but of some `files`, and not for another one."""
+    stem = PurePath(project.path).stem
+    said = project.saying((stem,))
+    if said is None or len(said) > _MOST_SAYING or project.saying((stem,), beside_code=True) != ():
+        return True
+    return any(_may_mean_it(project, path, stem) for path in said if path not in files)
+
+
+def _may_mean_it(project: Project, path: str, stem: str) -> bool:
+    """Whether a file says a name in a text that may lead to the file, or imports what may be the file.
+
+    Where nothing loads modules by texts, one leads there that is its path, or a part of one, or in what a package hands
+    on as ``__all__``: what else is called so is not the file.
+    """
+    module = project.library.get(path)
+    project.used(path, "", module)
+    if module is None:
+        return True
+    texts = [each.value for each in nodes_in(module.tree, ast.Constant) if stem in names_of(each)]
+    are_loaded = bool(texts) and (PurePath(path).stem == "__init__" or _loads_by_texts(project))
+    in_path = re.compile(rf"\w[./\\]{re.escape(stem)}\b|\b{re.escape(stem)}\.py\b")
+    if any(are_loaded or in_path.search(str(each)) for each in texts):
+        return True
+    imported = [(each.name, 0) for node in nodes_in(module.tree, ast.Import) for each in node.names]
+    for node in nodes_in(module.tree, ast.ImportFrom):
+        imported += [(f"{node.module or ''}.{each.name}".strip("."), node.level) for each in node.names]
+        imported.append((node.module or "", node.level))
+    naming = (each for each in imported if each[0].rpartition(".")[2] == stem)
+    return any(project.locate(path, *each) in (None, project.path) for each in naming)
+
+
+def has_another_version(tree: ast.Module, project: Project, fewest: int = _CLASSES_OF_A_VERSION) -> bool:
+    """Whether a file that is imported defines all classes that this one does, of which there are enough."""
+    names = tuple(each.name for each in tree.body if isinstance(each, ast.ClassDef))
+    if len(names) < fewest:
+        return False
+    defined = [re.compile(rf"^class {name}\b", re.MULTILINE) for name in names]
+    for path in (project.saying(names) or ())[:_MOST_SAYING]:
+        text = project.text_of(path) if path.endswith(".py") else None
+        if text is not None and all(each.search(text.text) for each in defined) and project.importers(path):
+            return True
+    return False
