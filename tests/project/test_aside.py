@@ -147,14 +147,14 @@ LEFT = "import torch\n\nclass Split:\n    size = torch.ones(3)\n\n    def"
 def test_what_was_begun_and_left(tmp_path: Path, pole: str, main: str, is_found: bool) -> None:
     """Its definitions have no bodies yet, and nobody imports it."""
     root = application(tmp_path, pole=pole, main=main)
-    (root / "README.md").write_text("# Poles\n")
+    (root / "README.md").write_text("# Poles\n\npip install pole\n")
     assert ("pole.py:TDL901" in found(root)) is is_found
     assert "pole.py:TDL901" in found(root, "TDL901")
 
 
 def test_what_was_begun_in_a_library(tmp_path: Path) -> None:
     root = application(tmp_path, pole=BEGUN, main="")
-    (root / "README.md").write_text("# Poles\n")
+    (root / "README.md").write_text("# Poles\n\npip install pole\n")
     (root / "pyproject.toml").write_text('[project]\nname = "pole"\nclassifiers = []\n')
     assert "pole.py:TDL901" in found(root)
 

@@ -364,11 +364,22 @@ SETUP = "from setuptools import find_packages, setup\n\nsetup(name='spreads', pa
         ("README.md", "pip install -e .\n", False),
         ("README.md", "pip install -U spreads\n", True),
         ("README.md", "!pip install -qU git+https://example.org/someone/Spreads.git@v1\n", True),
+        ("README.md", "conda install -c conda-forge spreads\n", True),
+        ("README.md", "conda install -c conda-forge other-spreads\n", False),
         ("README.md", "pip install git+https://example.org/someone/transformers\n", False),
         ("setup.py", SETUP.replace("name=", "classifiers=['Topic :: Software'], name="), True),
         ("PKG-INFO", "Name: spreads\n", True),
     ],
-    ids=["for itself", "installed by name", "from its repository", "from another", "published", "downloaded"],
+    ids=[
+        "for itself",
+        "installed by name",
+        "from its repository",
+        "by another manager",
+        "another by that",
+        "from another",
+        "published",
+        "downloaded",
+    ],
 )
 def test_what_is_installed_for_itself_has_no_users_elsewhere(
     tmp_path: Path, name: str, text: str, is_found: bool
@@ -379,6 +390,29 @@ def test_what_is_installed_for_itself_has_no_users_elsewhere(
     main = TABLE.replace("from ", "from spreads.")
     root = application(tmp_path, main=main, setup=SETUP)
     (root / name).write_text(text)
+    tree.forget()
+    assert found(root) == (["metric.py:TDL014"] if is_found else [])
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_found"),
+    [
+        ("pip install -e .\nSee https://pytorch.org/docs\n", False),
+        ("[![version](https://img.shields.io/pypi/v/spreads)]\n", True),
+        ("Documentation: https://spreads.readthedocs.io\n", True),
+        ("[Try it](https://colab.research.google.com/drive/1GIr)\n", True),
+        ("[Try it](https://colab.research.google.com/github/someone/spreads/blob/main/try.ipynb)\n", False),
+    ],
+    ids=["for itself", "on an index", "documented", "used elsewhere", "its own notebook"],
+)
+def test_classifiers_alone_bring_no_users(tmp_path: Path, shown: str, is_found: bool) -> None:
+    """A declaration is often copied whole: those who read of the project are told whether it is for them."""
+    package = tmp_path / "spreads"
+    package.mkdir()
+    application(package, __init__="", metric=METRIC, net=NET, reading=READING)
+    declared = SETUP.replace("name=", "classifiers=['Topic :: Software'], name=")
+    root = application(tmp_path, main=TABLE.replace("from ", "from spreads."), setup=declared)
+    (root / "README.md").write_text(shown)
     tree.forget()
     assert found(root) == (["metric.py:TDL014"] if is_found else [])
 

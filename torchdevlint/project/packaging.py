@@ -21,14 +21,22 @@ _DECLARED = {
 """What declares a distribution, by the file at the root of the project."""
 
 
-_PUBLISHED = regex(r"\bclassifiers?\s*=|Programming Language ::")
-"""What a declaration says for an index of packages, where people look for them."""
+_CLASSIFIED = regex(r"\bclassifiers?\s*=|Programming Language ::")
+"""What a declaration says for an index of packages, where people look for them; it is often copied with the rest."""
 _COMMANDS = regex(r"console_scripts|gui_scripts|^\[(?:project|tool\.poetry)\.(?:gui-)?scripts", re.MULTILINE)
 """What makes functions commands."""
 _COMMAND = regex(r"=\s*[\"']?\s*([^\W\d][\w.]*)\s*:\s*([^\W\d]\w*)")
 """A name with the module and the function that it starts: ``train = package.cli:main``."""
 _NAME = regex(r"\bname\s*=\s*[\"']?([\w.-]+)")
-_INSTALLED = r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?{name}(?![\w./-])"
+_INSTALLED = (
+    r"(?:pip3?\s+install\s+(?:-\S+\s+)*[\"']?|(?:conda|mamba|uv|poetry)\s+(?:install|add)\s[^\n]*(?<![\w./-]))"
+    r"{name}(?![\w./-])"
+)
+_HAS_USERS = regex(
+    r"pypi\.(?:org|python\.org)/|shields\.io/(?:pypi|conda)/|badge\.fury\.io/|anaconda\.org/|\breadthedocs\."
+    r"|colab\.research\.google\.com/drive/"
+)
+"""Where an index shows a project, where the pages for its users are, and notebooks elsewhere that use it."""
 _FROM_REPOSITORY = regex(
     r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?(?:[\w.-]+\s*@\s*)?git\+\w+://\S*?([\w.-]+?)(?:\.git)?(?![\w./-])"
 )
@@ -135,18 +143,22 @@ def is_published(project: Project) -> bool:
     its repository.
 
     What is declared for `pip install -e .` alone, as research code does to find its own modules, is not: hardly anybody
-    has it but those who run its programs. What is no application, and declares nothing, was installed.
+    has it but those who run its programs. Neither is what names classifiers, as a copied `setup.py` does, where those
+    who read of the project are led to no index, nor to anything for its users. What is no application, and declares
+    nothing, was installed.
     """
     root = root_of(os.path.dirname(project.path))
     held = (project.text_of(os.path.join(root, name)) for name in _DECLARED)
     declared = [each.text for each in held if each is not None]
-    if any(map(_PUBLISHED.search, declared)) or project.text_of(os.path.join(root, _BUILT)) is not None:
+    if project.text_of(os.path.join(root, _BUILT)) is not None:
         return True
     if not declared:
         return not is_application(project)
-    names = {re.sub(r"[-_.]+", "[-_.]+", name) for each in declared for name in _NAME.findall(each)}
     shown = (project.text_of(os.path.join(root, each)) for each in _FOR_READERS)
     texts = [each.text for each in shown if each is not None]
+    if any(map(_CLASSIFIED.search, declared)) and (not texts or any(map(_HAS_USERS.search, texts))):
+        return True
+    names = {re.sub(r"[-_.]+", "[-_.]+", name) for each in declared for name in _NAME.findall(each)}
     if any(re.search(_INSTALLED.format(name=name), text, re.IGNORECASE) for name in names for text in texts):
         return True
     own = {_plain(name) for each in declared for name in (*_NAME.findall(each), *_ADDRESS.findall(each))}
