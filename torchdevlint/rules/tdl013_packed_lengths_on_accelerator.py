@@ -179,6 +179,8 @@ def _note_packing(frame: Frame, state: State, node: ast.Call, name: str, argumen
         each = held if sum_of_mask is None else given_tensor(MODEL, sum_of_mask)
         if not isinstance(each, Tensor) or not is_off_host(frame, each):
             continue
+        if each.opaque and not each.moved:  # what a module of unknown class gives may be a list of numbers
+            continue
         met = _has_met_another(frame, each)
         if met or not _came_as_lengths(frame, at, each) or _came_with_input(frame, arguments, at):
             _record(frame, state, node, at, each)
