@@ -14,7 +14,17 @@ from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda, mentions_device, public_path
+from torchdevlint.flow.scope.names import (
+    dotted_path,
+    first_name,
+    last_name,
+    mentions_cuda,
+    mentions_device,
+    public_path,
+)
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.others import named
+from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import arguments_of, assignment_of, inside, nodes_in, own_nodes_in
@@ -30,13 +40,22 @@ def _note_end(event: FileEnded) -> None:
     text = machine.reading.source.text
     if (").to(" not in text and ").cuda(" not in text) or not imports_torch(machine.tree):
         return
-    scopes: list[Scope] = [
-        machine.tree,
-        *functions_in(machine.tree),
-    ]
-    for scope in scopes:
+    for scope in (machine.tree, *functions_in(machine.tree)):
         for left, move in (*_bound(machine.tree, scope), *_returned(scope)):
-            record(machine, scope, "cases", left, move, at=left)
+            if not _cannot_move(machine, left):
+                record(machine, scope, "cases", left, move, at=left)
+
+
+def _cannot_move(machine: Machine, made: ast.Call) -> bool:
+    """Whether it is an instance of a class of the project that is no Module, and that has no ``to``."""
+    first = machine.globals.get(first_name(dotted_path(made.func) or ""))
+    kind = named(first, made.func, machine.others)
+    return (
+        isinstance(kind, Cls)
+        and kind.info.resolved
+        and not kind.info.is_module
+        and _MOVE_OTHERWISE.isdisjoint(kind.info.all_methods)
+    )
 
 
 def _bound(tree: ast.Module, scope: Scope) -> Iterator[tuple[ast.Call, ast.Call]]:

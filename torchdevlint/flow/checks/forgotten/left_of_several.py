@@ -58,11 +58,7 @@ def _note_end(event: FileEnded) -> None:
     text = machine.reading.source.text
     if text.count(".to(") + text.count(".cuda(") < _LEAST_MOVED or not imports_torch(machine.tree):
         return
-    scopes: list[Scope] = [
-        machine.tree,
-        *functions_in(machine.tree),
-    ]
-    for scope in scopes:
+    for scope in (machine.tree, *functions_in(machine.tree)):
         for name, left, move in (*_in_displays(scope), *_in_calls(scope), *_in_statements(scope)):
             record(machine, scope, "beside", left.node, move.node, at=left.node, name=name)
 

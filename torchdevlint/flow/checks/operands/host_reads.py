@@ -42,7 +42,8 @@ from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in
 
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
-_ITERATING = frozenset("sum fromiter stack vstack hstack dstack column_stack concatenate".split())
+_JOINING = frozenset("stack vstack hstack dstack column_stack concatenate".split())
+_ITERATING = _JOINING | {"sum", "fromiter"}
 """Functions of NumPy that go through a generator, or have done so in older releases."""
 _OTHER_KIND = regex(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
 _TENSOR = regex(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
@@ -165,18 +166,20 @@ def _note_numpy(event: ReadByHost) -> None:
 def _note_library(event: LibraryCalled) -> None:
     """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments, or in a list.
 
-    Parts of what a module of unknown class gave may be numbers, where a list is made of them.
+    Parts of what a module of unknown class gave may be numbers, where a list is made of them; one that is joined by
+    itself may be a list of arrays.
     """
     if not reads_on_host(event.name) or _asks_for_number(event):
         return
     frame, state, given = event.frame, event.state, event.arguments.pairs
+    joins = event.name.startswith("numpy.") and event.name.rpartition(".")[2] in _JOINING
     sequences = {at for at, value in given if any(isinstance(each, Seq) for _, each in alternatives(value))}
     read = [each for each in given if each[0] not in sequences or event.name not in libraries.DRAWING]
     if event.name.startswith("numpy.") and event.name.rpartition(".")[2] not in _ITERATING:
         read = [each for each in read if not _is_generator(frame, each[0])]
     for value_node, value in (each for one in read for each in tensor_operands(*one)):
         found = _one_tensor(value, state)
-        if found is None or (found.opaque and value_node in sequences) or _may_be_array(frame, found):
+        if found is None or (found.opaque and (joins or value_node in sequences)) or _may_be_array(frame, found):
             continue
         _note(frame, state, event.node, value_node, found, of_list=value_node in sequences)
 
