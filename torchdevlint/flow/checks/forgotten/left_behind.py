@@ -6,6 +6,7 @@ import ast
 
 from torchdevlint.flow.facts.devices import LeftBehind
 from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.point import State
 from torchdevlint.source.functions import FunctionNode
 
 Scope = FunctionNode | ast.Module
@@ -21,23 +22,23 @@ def record(
     at: ast.AST,
     name: str = "",
     move_at: ast.AST | None = None,
+    state: State | None = None,
 ) -> None:
     """Record that `scope` leaves `left` where it is; see `LeftBehind`. One is recorded at each place.
 
-    `move_at` is shown for `move`, where it is another place.
+    `move_at` is shown for `move`, where it is another place. What was seen on a path holds in that `state`.
     """
-    machine.record_anyway(
-        ("left behind", at),
-        lambda: LeftBehind(
-            machine.span_of(at),
-            _name_of(scope),
-            among,
-            left if isinstance(left, str) else machine.text_of(left),
-            machine.text_of(move),
-            machine.span_of(move_at or move),
-            name,
-        ),
-    )
+    key = ("left behind", at)
+
+    def make() -> LeftBehind:
+        text = left if isinstance(left, str) else machine.text_of(left)
+        move_span = machine.span_of(move_at or move)
+        return LeftBehind(machine.span_of(at), _name_of(scope), among, text, machine.text_of(move), move_span, name)
+
+    if state is None:
+        machine.record_anyway(key, make)
+    else:
+        machine.record(key, make, state)
 
 
 def _name_of(scope: Scope | str) -> str:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import NamedTuple
 
+from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.events import FileStarted, LayerCalled, ModuleCalled, Operated, UnknownCalled
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.kinds.loaders import moved_by
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
@@ -21,33 +20,35 @@ from torchdevlint.flow.run.arguments import evaluate_arguments
 from torchdevlint.flow.run.batch_beside import is_taken_along, scatters, taken_by_name
 from torchdevlint.flow.run.moves import method_device, to_device
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
-from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, public_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_cpu_spec, public_path
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 Given = list[tuple[ast.expr, Value]]
 
 
 class _Left(NamedTuple):
-    """What a statement takes apart: where, and the moves of other parts by the names that they keep."""
+    """What a statement takes out of `source`: where, and the moves of other parts by the names that they keep."""
 
     at: ast.expr
     moves: dict[str, ast.Call]
+    source: ast.expr
 
 
 def _begin(event: FileStarted) -> None:
     machine = event.machine
     text = machine.reading.source.text
-    if (".to(" not in text and ".cuda(" not in text) or not any(map(_left_in, _functions(machine))):
+    if (".to(" not in text and ".cuda(" not in text) or not any(map(_left_in, functions_in(machine.tree))):
         return
     machine.observe(Operated, _note_operation)
     machine.observe(LayerCalled, _note_layer)
@@ -55,40 +56,36 @@ def _begin(event: FileStarted) -> None:
     machine.observe(UnknownCalled, _note_called)
 
 
-def _functions(machine: Machine) -> list[_Function]:
-    return [*nodes_in(machine.tree, ast.FunctionDef), *nodes_in(machine.tree, ast.AsyncFunctionDef)]
-
-
 @once_a_node
-def _left_in(function: _Function) -> dict[str, _Left]:
+def _left_in(function: FunctionNode) -> dict[str, _Left]:
     """The names that a statement takes out of one thing and nothing binds again or moves, though others are moved."""
     moves = dict(_kept_moves(function))
     if not moves:
         return {}
     bindings = bindings_in(function)
     found: dict[str, _Left] = {}
-    for target in _taken_apart(function):
+    for target, source in _taken_apart(function):
         names = {each.id: each for each in target.elts if isinstance(each, ast.Name)}
         beside = {name: moves[name] for name in names if name in moves}
         for name, at in names.items() if beside else ():
             bound = sum(is_bound for _, is_bound, _ in bindings.get(name, ()))
             if name not in beside and bound == 1 and not is_bookkeeping(name):
-                found[name] = _Left(at, beside)
+                found[name] = _Left(at, beside, source)
     return {name: left for name, left in found.items() if is_left_alone(function, name)}
 
 
-def _taken_apart(function: _Function) -> Iterator[ast.Tuple]:
-    """The targets of ``x, y = draw()`` and ``for x, y in drawn``."""
+def _taken_apart(function: FunctionNode) -> Iterator[tuple[ast.Tuple, ast.expr]]:
+    """The targets of ``x, y = draw()`` and ``for x, y in drawn``, and what they are taken from."""
     for statement in nodes_in(function, ast.Assign):
         target = statement.targets[0]
         if isinstance(target, ast.Tuple) and not isinstance(statement.value, (ast.Tuple, ast.List)):
-            yield target
+            yield target, statement.value
     for loop in nodes_in(function, ast.For):
         if isinstance(loop.target, ast.Tuple):
-            yield from (each for each in inside(loop.target) if isinstance(each, ast.Tuple))
+            yield from ((each, loop.iter) for each in inside(loop.target) if isinstance(each, ast.Tuple))
 
 
-def _kept_moves(function: _Function) -> Iterator[tuple[str, ast.Call]]:
+def _kept_moves(function: FunctionNode) -> Iterator[tuple[str, ast.Call]]:
     """``x.to(device)`` whose result is used, to a place that is not that of another tensor, by the name."""
     dropped = {id(each.value) for each in nodes_in(function, ast.Expr)}
     for call in nodes_in(function, ast.Call):
@@ -108,7 +105,7 @@ def _note_operation(event: Operated) -> None:
     left = _candidates(event.frame, event.state, event.operands)
     for at, one, other in left:
         if _is_tensor_in(event.frame, event.node, at):
-            _record(event.frame, event.state, at, one, other)
+            _note(event.frame, event.state, at, one, other)
 
 
 def _note_layer(event: LayerCalled) -> None:
@@ -128,7 +125,7 @@ def _note_given(frame: Frame, state: State, node: ast.Call, given: Given) -> Non
     for at, one, other in left:
         taken = at in taken_by_name(node) or (is_named_like_a_model(node.func) and is_taken_along(at))
         if compares or taken or _is_used_as_tensor(frame, at):
-            _record(frame, state, at, one, other)
+            _note(frame, state, at, one, other)
 
 
 def _candidates(
@@ -136,12 +133,13 @@ def _candidates(
 ) -> list[tuple[ast.Name, _Left, ast.Call]]:
     """The operands that are left, beside what is where a part that came with them was brought."""
     function = frame.function
-    if not isinstance(function, _Function) or frame.depth or function in frame.machine.pipeline:
+    if not isinstance(function, FunctionNode) or frame.depth or function in frame.machine.pipeline:
         return []
     known = _left_in(function)
     if not known:
         return []
     names = [at for at, value in given if isinstance(at, ast.Name) and at.id in known and _is_unknown(value)]
+    names = [at for at in names if _is_as_given(frame.machine.tree, function, known[at.id].source)]
     if not names or state.guarded or scatters(frame) or moves_batches(frame):
         return []
     places = list(map(_place, (value for _, value in given)))
@@ -153,6 +151,12 @@ def _candidates(
                 found.append((at, known[at.id], move))
                 break
     return found
+
+
+def _is_as_given(tree: ast.Module, function: FunctionNode, source: ast.expr) -> bool:
+    """Whether callers in this file, if any, give an argument as a loop got it: others may have moved all of it."""
+    name = source.id if isinstance(source, ast.Name) else ""
+    return name not in argument_names(function) or gets_batches(tree, function, name)
 
 
 def _place_of_move(frame: Frame, state: State, move: ast.Call) -> Device | None:
@@ -189,26 +193,9 @@ def _is_used_as_tensor(frame: Frame, at: ast.Name) -> bool:
     return frame.function is not None and is_tensor_by_use(frame, frame.function, at.id, frame.owner, 1)
 
 
-def _record(frame: Frame, state: State, at: ast.Name, left: _Left, move: ast.Call) -> None:
-    machine, function = frame.machine, frame.function
-    assert isinstance(function, _Function)
-    machine.record(
-        ("left of unpacked", function, at.id),
-        partial(
-            DeviceNotForwarded,
-            machine.span_of(left.at),
-            function.name,
-            machine.text_of(move),
-            "beside",
-            at.id,
-            "",
-            machine.span_of(move),
-            at.id,
-            True,
-            False,
-        ),
-        state,
-    )
+def _note(frame: Frame, state: State, at: ast.Name, left: _Left, move: ast.Call) -> None:
+    assert isinstance(frame.function, FunctionNode)
+    record(frame.machine, frame.function, "beside", at, move, at=left.at, name=at.id, state=state)
 
 
 EVENTS = {FileStarted: _begin}
