@@ -921,6 +921,49 @@ def test_what_ends_at_its_imports(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("init", "beside", "is_found"),
+    [
+        ("from .gone import backward\n", {}, False),
+        ("from .begun import forward\n", {"spreads/begun.py": "from .gone import backward\n"}, False),
+        ("try:\n    from .gone import backward\nexcept ImportError:\n    pass\n", {}, True),
+        ("from ._C import backward\n", {}, True),
+        ("from .gone import backward\n", {"CMakeLists.txt": "pybind11_add_module(gone kernels.cpp)\n"}, True),
+        ("from .gone import backward\n", {"PKG-INFO": "Name: spreads\n"}, True),
+    ],
+    ids=["its package ends", "what that imports ends", "tried", "compiled", "built", "downloaded"],
+)
+def test_what_ends_at_its_imports_is_for_nobody_in_a_library(
+    tmp_path: Path, init: str, beside: dict[str, str], is_found: bool
+) -> None:
+    package = tmp_path / "spreads"
+    package.mkdir()
+    application(package, __init__=init, metric=METRIC, net=NET, reading=READING)
+    root = application(tmp_path, main=TABLE.replace("from ", "from spreads."), setup=SETUP)
+    (root / "README.md").write_text("pip install spreads\n")
+    for name, text in beside.items():
+        (root / name).write_text(text)
+    tree.forget()
+    assert found(root) == (["metric.py:TDL014"] if is_found else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("def forward(first=1, second):\n    return first\n", False),
+        ("print 'forward'\nforward = None\n", True),
+        ("def forward(x):\n    return x.cuda(async=True)\n", True),
+    ],
+    ids=["no Python reads it", "Python 2 does", "Python 3.6 does"],
+)
+def test_what_imports_what_cannot_be_parsed_ends_there(tmp_path: Path, text: str, is_found: bool) -> None:
+    root = application(tmp_path, main="if __name__ == '__main__':\n    print(3)\n")
+    (root / "net").mkdir()
+    (root / "net" / "kernels.py").write_text(text)
+    (root / "net" / "parts.py").write_text(f"from .kernels import forward\n{PARTS}\nSPREADS = [spread]\n")
+    assert ("parts.py:TDL012" in found(root)) is is_found
+
+
+@pytest.mark.parametrize(
     ("fetched", "expected"),
     [("net/raft", ["parts.py:TDL012"]), ("other/flow", [])],
     ids=["a submodule of git", "another one"],

@@ -1,5 +1,7 @@
 """Imports that end a program: a file asks its own project for a module, or for a name in one, that is not there.
 
+A module that no Python can parse is not there either.
+
 Only statements of the top level are looked at, so not what is tried. A module may be built by a script, and a name may
 be bound in ways that the text of its module does not show; then nothing is missing.
 """
@@ -16,10 +18,16 @@ from torchdevlint.patterns import regex
 from torchdevlint.project.locate import folder_of, root_of
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
+from torchdevlint.source.python import module_of
+from torchdevlint.source.python_2 import is_for_python_2
 
 _GENERATED = regex(r"^_|_pb2|version")
 """Names of modules that stand in no repository."""
+_BUILDING = ("CMakeLists.txt", "meson.build", "pyproject.toml")
+"""What builds a project besides a ``setup.py``."""
 _MOST_MODULES = 12
+_OF_OLDER_PYTHON = regex(r"\basync\s*=")
+"""What Python read before 3.7."""
 _SUBMODULE = regex(r"^\s*path\s*=\s*(\S+)", re.MULTILINE)
 _BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bsys\.modules\b|(?<!self\.)\b__dict__\b|\bsetattr\(\s*(?!self\b)")
 """How a module may bind names that none of its statements names."""
@@ -50,8 +58,24 @@ def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Proje
     if project.is_missing(module, node.level):
         return not (_is_built(module, project) or _is_fetched(module, project))
     found = project.locate(project.path, module, node.level)
+    if found is not None and _is_broken(found, project):
+        return True
     unbound = (each.name for each in node.names if found is not None and _is_unbound(each.name, found, project))
     return any(not _is_built(each, project) for each in unbound)
+
+
+def _is_broken(home: str, project: Project) -> bool:
+    """Whether no Python reads a module, be it an older one."""
+    held = project.text_of(home) if home.endswith(".py") and project.library.get(home) is None else None
+    if held is None or _OF_OLDER_PYTHON.search(held.text):
+        return False
+    try:
+        module_of(held.text)
+    except SyntaxError as error:
+        return not is_for_python_2(held.text.encode(), error.msg, in_notebook=False)
+    except (ValueError, RecursionError, MemoryError):
+        return False
+    return False
 
 
 def _is_fetched(module: str, project: Project) -> bool:
@@ -155,9 +179,13 @@ def _may_bind(module: ModuleFile, name: str) -> bool:
 
 
 def _is_built(module: str, project: Project) -> bool:
-    """Whether a module may come from elsewhere: compiled or generated, as its name or a ``setup.py`` says."""
+    """Whether a module may come from elsewhere: compiled or generated, as its name or what builds the project says."""
     name = module.rpartition(".")[2]
     paths = (each for each in project.saying((name,)) or () if PurePath(each).name == "setup.py")
     scripts = (text.text for each in paths if (text := project.text_of(each)) is not None)
     built = re.compile(rf"['\"/.]{re.escape(name)}['\"]")
-    return _GENERATED.search(name) is not None or any(map(built.search, scripts))
+    if _GENERATED.search(name) is not None or any(map(built.search, scripts)):
+        return True
+    root = root_of(os.path.dirname(project.path))
+    held = (project.text_of(os.path.join(root, each)) for each in _BUILDING)
+    return any(re.search(rf"\b{re.escape(name)}\b", each.text) for each in held if each is not None)

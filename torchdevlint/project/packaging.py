@@ -150,7 +150,7 @@ def is_published(project: Project) -> bool:
     root = root_of(os.path.dirname(project.path))
     held = (project.text_of(os.path.join(root, name)) for name in _DECLARED)
     declared = [each.text for each in held if each is not None]
-    if project.text_of(os.path.join(root, _BUILT)) is not None:
+    if is_downloaded(project):
         return True
     if not declared:
         return not is_application(project)
@@ -163,6 +163,11 @@ def is_published(project: Project) -> bool:
         return True
     own = {_plain(name) for each in declared for name in (*_NAME.findall(each), *_ADDRESS.findall(each))}
     return any(_plain(name) in own for text in texts for name in _FROM_REPOSITORY.findall(text))
+
+
+def is_downloaded(project: Project) -> bool:
+    """Whether a project is what an index of packages gives, built from a working copy."""
+    return project.text_of(os.path.join(root_of(os.path.dirname(project.path)), _BUILT)) is not None
 
 
 def _plain(name: str) -> str:

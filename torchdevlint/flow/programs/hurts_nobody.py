@@ -300,9 +300,9 @@ class Home:
         )
 
     def _is_dead(self, at: Span) -> bool:
-        """Whether a place is in what no program of a project without other users comes to, or private and unread."""
+        """Whether a place is in what no program of a project without other users comes to, or nobody at all."""
         if not self._application.has_no_users:
-            return self._dead_lines.are_private(at.row)
+            return self._dead_lines.is_for_nobody or self._dead_lines.are_private(at.row)
         return self._dead_lines.hold(at, is_seen=self._is_seen, stands_alone=self._stands_alone)
 
     @cached_property

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
+from pathlib import PurePath
 
 from torchdevlint.flow.programs.reached.application import Application
 from torchdevlint.flow.programs.reached.options_off import OptionsOff
 from torchdevlint.flow.programs.reached.unreached import Unreached
 from torchdevlint.flow.programs.texts.callers import Callers
 from torchdevlint.flow.programs.texts.places import first_holding
+from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.packaging import is_downloaded
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
@@ -44,8 +48,8 @@ class DeadLines:
             return self._is_gone or is_unreached or self._application.mentions.is_never_read(line) or self._is_off(at)
         if stands_alone and self._application.is_of_several and self._is_off(at):
             return True
-        is_program = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
-        if not self._application.is_of_several or not is_program:
+        has_programs = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
+        if not self._application.is_of_several or not has_programs:
             return False
         is_gone = self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
         return is_gone or self._is_off(at)
@@ -67,9 +71,29 @@ class DeadLines:
         return self._options_off is not None and self._options_off.hold(at)
 
     @cached_property
+    def is_for_nobody(self) -> bool:
+        """Whether the file ends at its imports, be it for the users of a library; what was downloaded is whole."""
+        return self._is_gone and not is_downloaded(self._project)
+
+    @cached_property
     def _is_gone(self) -> bool:
-        """Whether the file ends at its imports, or at those of what it imports."""
-        return self._own is not None and self._callers.ends_at_imports(self._own)
+        """Whether the file ends at its imports, or at those of what it imports, or of a package around it."""
+        return self._own is not None and any(
+            map(self._callers.ends_at_imports, (self._own, *self._packages(self._own)))
+        )
+
+    def _packages(self, own: ModuleFile) -> Iterator[ModuleFile]:
+        """What is read before the file, where it is imported: a program is started by its path."""
+        folder = PurePath(own.path).parent
+        while not is_program(own.tree):
+            path = str(folder / "__init__.py")
+            package = None if path == own.path else self._project.library.get(path)
+            if package is None and path != own.path:
+                return
+            self._project.used(path, "", package)
+            if package is not None:
+                yield package
+            folder = folder.parent
 
     @cached_property
     def _unreached(self) -> Unreached | None:
