@@ -44,7 +44,8 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State, method: str = "t
         return None
     if isinstance(node, ast.Subscript) and found and _is_of_batch(frame, node, found):
         return _shown(frame, node, asked_for_device(frame, node))
-    if not isinstance(value, Unknown) and not (found and all(map(loaders.is_from_loader, found))):
+    unknown = isinstance(value, Unknown) or (bool(found) and all(isinstance(each, Unknown) for each in found))
+    if not unknown and not (found and all(map(loaders.is_from_loader, found))):
         return None
     evidence = _used_as_tensor(frame, node) if isinstance(node, ast.Name) else None
     if evidence is None:
