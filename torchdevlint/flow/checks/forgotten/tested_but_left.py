@@ -53,7 +53,7 @@ def _kept(function: FunctionNode, asked: ast.If) -> ast.expr | None:
         return None
     differ = any(map(_says_apart, _parts(asked)))
     [only] = asked.body
-    if isinstance(only, ast.Return) and isinstance(only.value, ast.Name) and not differ:
+    if isinstance(only, ast.Return) and isinstance(only.value, ast.Name):
         other = asked.orelse[0] if len(asked.orelse) == 1 else _next(function, asked)
         return only.value if isinstance(other, ast.Return) and _same(other.value, only.value) else None
     assigned = assignment_of(only)
