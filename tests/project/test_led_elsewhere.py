@@ -287,3 +287,54 @@ def test_what_nothing_but_its_name_says_to_be_a_loader_may_bring_its_batches_alo
     files = {"words.py": BAG, "train.py": loop}
     assert project({**files, "run.py": start})["run.py"] == {(8, "TDL005")}
     assert project({**files, "run.py": named})["run.py"] == set()
+
+
+MAKES = """
+    import torch
+
+    def bell(size, sigma):
+        def weight(x):
+            return -((x - size // 2) ** 2) / float(2 * sigma**2)
+        rows = torch.stack([torch.exp(torch.tensor(weight(x))) for x in range(size)])
+        return rows / rows.sum()
+    """
+MEETS = """
+    import torch
+
+    def project(points, rows):
+        return torch.matmul(points, rows)
+
+    def checked(points, rows):
+        if not points.device == rows.device:
+            raise TypeError("both have to be on one device")
+        return points.tolist()
+    """
+BRINGS = """
+    import torch
+    from torch import nn
+    from makes import bell
+    from meets import {use}
+
+    class Projection(nn.Module):
+        def __init__(self, size: int):
+            super().__init__()
+            {kept}
+
+        def forward(self, x):
+            return {use}(x, self.rows)
+    """
+
+
+@pytest.mark.parametrize("use", ["project", "checked"])
+def test_what_one_file_makes_and_another_has_meet_is_reported_where_this_one_brings_both_together(
+    project: Files, use: str
+) -> None:
+    """A function that refuses tensors on two devices wants them on one, as an operation of torch does."""
+    brings = BRINGS.format(use=use, kept="self.rows = bell(size, 1.5)")
+    assert project({"makes.py": MAKES, "meets.py": MEETS, "a.py": brings})["a.py"] == {(12, "TDL101")}
+
+
+@pytest.mark.parametrize("use", ["project", "checked"])
+def test_what_one_file_makes_for_another_and_moves_with_the_module_is_right(project: Files, use: str) -> None:
+    brings = BRINGS.format(use=use, kept='self.register_buffer("rows", bell(size, 1.5))')
+    assert project({"makes.py": MAKES, "meets.py": MEETS, "a.py": brings})["a.py"] == set()

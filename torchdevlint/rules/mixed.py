@@ -132,7 +132,8 @@ def _meets_later(fact: MixedDevices) -> bool:
 def creation_report(fact: MixedDevices, message: str, repair: str, fix: Fix | None = None) -> Report:
     """A report that starts where the tensor is made, which is what has to change.
 
-    What a function of another file makes is reported where this file brings it to the other operand.
+    What a function of another file makes is reported where this file brings it to the other operand, be it by a call of
+    a third file.
     """
     if fact.creations[0].span.file:
         return _brought_report(fact, message)
@@ -149,8 +150,11 @@ def creation_report(fact: MixedDevices, message: str, repair: str, fix: Fix | No
 def _brought_report(fact: MixedDevices, message: str) -> Report:
     edits = moved_there(fact)
     move = f"move {code(fact.stayed.text)} to {code(fact.here) if fact.here is not None else 'the same device'} first"
+    place = fact.at if fact.stayed.span.file else fact.stayed.span
+    if place.file and fact.brought is not None and not fact.placed_elsewhere:
+        place = fact.brought.span
     return Report(
-        span=fact.at if fact.stayed.span.file else fact.stayed.span,
+        span=place,
         message=message,
         symptom=symptom(fact),
         help=move,

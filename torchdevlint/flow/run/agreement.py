@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.run.operations import combine
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state.devices import TOP, Device, stays_behind
-from torchdevlint.flow.state.joins import distribute
+from torchdevlint.flow.state.joins import alternatives, distribute
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import at
-from torchdevlint.flow.state.values import Choice, Dev, Tensor, Value
+from torchdevlint.flow.state.tensors import at, given_tensor
+from torchdevlint.flow.state.values import Choice, Dev, Tensor, Unknown, Value
 from torchdevlint.source.nodes import once_a_node
 
 
@@ -20,6 +21,33 @@ def compares_devices(test: ast.expr) -> bool:
     while isinstance(test, ast.UnaryOp):
         test = test.operand
     return isinstance(test, ast.Compare) and all(_placed_by(side) for side in (test.left, *test.comparators))
+
+
+def refuse_apart(frame: Frame, state: State, test: ast.expr) -> bool:
+    """``if a.device != b.device: raise`` refuses arguments that are apart, as an operation of torch does.
+
+    The answer is whether it compares with the place of an object, ``self.device``, whose tensors may all be there.
+    """
+    if not compares_devices(test):
+        return False
+    asked = test
+    while isinstance(asked, ast.UnaryOp):
+        asked = asked.operand
+    assert isinstance(asked, ast.Compare)
+    placed = [each for side in (asked.left, *asked.comparators) if (each := _placed_by(side)) is not None]
+    values = [_asked_tensor(each, frame.evaluate(each, state)) for each in placed]
+    held = [[each for _, each in alternatives(value)] for value in values]
+    names = argument_names(frame.function) if frame.function is not None and frame.depth else frozenset()
+    given = names.issuperset(dotted_path(each) or "" for each in placed)
+    if given and len(held) > 1 and all(isinstance(each, Tensor) for part in held for each in part):
+        operands = list(zip(placed, values, strict=True))
+        combine(frame, state, asked, f"`{frame.machine.text_of(asked)}`", operands, strict=True)
+    return not all(isinstance(each, (Tensor, Unknown)) for part in held for each in part)
+
+
+def _asked_tensor(node: ast.expr, value: Value) -> Value:
+    """What came from an argument, and is asked for its device to compare it, is a tensor there."""
+    return given_tensor(value.given, node) if isinstance(value, Unknown) and value.given is not None else value
 
 
 def refine_places(frame: Frame, test: ast.Compare, holds: State | None, fails: State | None) -> None:

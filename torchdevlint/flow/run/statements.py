@@ -9,7 +9,7 @@ from torchdevlint.flow.events import Augmented, Branched, Discarded, Escaped, Lo
 from torchdevlint.flow.kinds import loaders, moved_batches, wrappers
 from torchdevlint.flow.kinds.placed_loads import places_load
 from torchdevlint.flow.run import appended, contexts, operations
-from torchdevlint.flow.run.agreement import compares_devices
+from torchdevlint.flow.run.agreement import refuse_apart
 from torchdevlint.flow.run.assignment import assign, forget_paths
 from torchdevlint.flow.run.branches import arms, asked_tensor, merge_states, note_asked, outcome_of
 from torchdevlint.flow.run.definitions import define_class, define_function
@@ -146,14 +146,14 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     if type(test) is Guard:
         _guarded(frame, node, state, test.holds)
         return
+    of_object = isinstance(node.body[-1], ast.Raise) and refuse_apart(frame, state, node.test)
     outcome = outcome_of(frame, node.test, test, state)
     if outcome is not None:
         execute(frame, node.body if outcome else node.orelse, state)
         return
     holds, fails = arms(frame, node.test, state)
     holds.cuda_of = None if node.orelse else asked_tensor(frame, node.test) or holds.cuda_of
-    if compares_devices(node.test) and isinstance(node.body[-1], ast.Raise):
-        fails.without_accelerator = True
+    fails.without_accelerator = fails.without_accelerator or of_object
     other = node.orelse or (frame.following if isinstance(node.body[-1], ast.Return) else [])
     if places_load(frame, node.body, other):
         holds.guarded = fails.guarded = True

@@ -283,12 +283,14 @@ def is_elsewhere(function: Func) -> bool:
 def is_worth_running(function: Func) -> bool:
     """Whether a function is one of the file that is analysed, or has anything to do with tensors.
 
-    One that does nothing in a class is there for others to override.
+    One that does nothing in a class is there for others to override; one inside of a function that is run is a part
+    of that.
     """
     if function.owner is not None and _does_nothing(function.node):
         return False
     names = owner_of(function.closure)
-    if names is None or (function.owner is not None and function.owner.is_module):
+    of_module = function.owner is not None and function.owner.is_module
+    if names is None or of_module or function.closure.scopes[0] is not names:
         return True
     worth = names.module.speaks_of_tensors(function.node) or _hands_out(function, names.module)
     return worth or gives_an_argument(function.node)

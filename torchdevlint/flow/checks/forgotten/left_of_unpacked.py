@@ -23,7 +23,6 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_cpu_spec, public_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, is_cpu_spec, public_path, whole_of
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
@@ -87,28 +86,6 @@ def _taken_apart(function: FunctionNode) -> Iterator[tuple[ast.Tuple, ast.expr]]
 
 
 def _kept_moves(function: FunctionNode) -> Iterator[tuple[str, ast.Call]]:
-def _taken_apart(function: _Function) -> Iterator[ast.Tuple]:
-    """The targets of ``x, y = draw()`` and ``for x, y in drawn``; what is an argument may have been moved before."""
-    given = argument_names(function) - {"self"}
-    for statement in nodes_in(function, ast.Assign):
-        target, value = statement.targets[0], statement.value
-        if isinstance(target, ast.Tuple) and not isinstance(value, (ast.Tuple, ast.List)) and _root(value) not in given:
-            yield target
-    for loop in nodes_in(function, ast.For):
-        if isinstance(loop.target, ast.Tuple) and given.isdisjoint(_names_in(loop.iter)):
-            yield from (each for each in inside(loop.target) if isinstance(each, ast.Tuple))
-
-
-def _root(node: ast.expr) -> str:
-    """`batch` in ``batch["x"].pair``, and nothing for what a call gives."""
-    return first_name(dotted_path(whole_of(node)) or "")
-
-
-def _names_in(node: ast.expr) -> frozenset[str]:
-    return frozenset(each.id for each in nodes_in(node, ast.Name))
-
-
-def _kept_moves(function: _Function) -> Iterator[tuple[str, ast.Call]]:
     """``x.to(device)`` whose result is used, to a place that is not that of another tensor, by the name."""
     dropped = {id(each.value) for each in nodes_in(function, ast.Expr)}
     for call in nodes_in(function, ast.Call):

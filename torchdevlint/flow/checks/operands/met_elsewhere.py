@@ -28,7 +28,12 @@ def led_by(frame: Frame, node: ast.AST) -> tuple[ast.Call, Frame] | None:
 
 
 def is_placed_elsewhere(frame: Frame, tensor: Tensor) -> bool:
-    """Whether another file has brought it where it is, and not only made the layers that it comes from."""
+    """Whether another file has brought it where it is, and not only made the layers that it comes from.
+
+    What came there as an argument, and was not moved, is where this file has put it.
+    """
+    if not tensor.moved and tensor.device.origin in (Origin.MODEL, Origin.ARGUMENT):
+        return False
     own = [step for step in tensor.steps if not step.of_module]
     return bool(own) and bool(frame.machine.span_of(own[-1].node).file)
 
