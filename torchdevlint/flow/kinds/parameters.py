@@ -59,6 +59,7 @@ from torchdevlint.flow.state.values import (
     Guard,
     Library,
     Map,
+    Obj,
     Ref,
     Seq,
     Step,
@@ -221,7 +222,12 @@ def _of_class(frame: Frame, parameter: ast.arg, entry: Entry, info: ClassInfo) -
     tensor = _tensor(frame, parameter, entry)
     if info.record is not None:
         return by_annotation(info.record, tensor.device, tensor.steps[0])
-    return kept_by_annotation(info, tensor.device, tensor.steps[0])
+    return kept_by_annotation(info, tensor.device, tensor.steps[0]) or _instance(info)
+
+
+def _instance(info: ClassInfo) -> Value | None:
+    """An instance of a plain class, made anywhere: of its attributes is known what any arguments leave there."""
+    return Obj(info, TOP, given=()) if info.resolved and not info.is_module else None
 
 
 def _held_tensors(frame: Frame, annotation: ast.expr | None, tensor: Callable[[], Tensor]) -> Value | None:
