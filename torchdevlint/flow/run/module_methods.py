@@ -16,7 +16,7 @@ from torchdevlint.flow.run.constant_modules import holds_nothing
 from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.modules import call_module, where_made
-from torchdevlint.flow.run.moves import as_moved, method_device, to_device
+from torchdevlint.flow.run.moves import after_tested, as_moved, method_device, to_device
 from torchdevlint.flow.run.objects import registered, relocate, write_attribute
 from torchdevlint.flow.run.unknown_calls import of_inputs
 from torchdevlint.flow.scope.brought_back import is_brought_back
@@ -153,6 +153,7 @@ def _move_module(
     if device is None or without_parameters or holds_nothing(frame, target):
         return target
     frame.machine.emit(Placed(frame, state, node, device))
+    device = after_tested(frame, state, device)
     held_by = module_in(callee.value)
     path = dotted_path(held_by)
     of_model = target.device == MODEL

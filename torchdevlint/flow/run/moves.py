@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import Placed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, move_target
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import distribute
@@ -23,8 +24,18 @@ def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: D
     if device is None or device == DEFAULT:
         return receiver
     frame.machine.emit(Placed(frame, state, node, device))
+    device = after_tested(frame, state, device)
     frame.machine.arrivals.note_move(frame.function, node, receiver, device)
     return at(receiver, device, Step(f"moved to {device.describe()}", node, left=receiver.device))
+
+
+def after_tested(frame: Frame, state: State, device: Device) -> Device:
+    """Where a move to CUDA brings something below ``if x.is_cuda:``: to `x`, wherever that is."""
+    tested = state.cuda_of
+    if tested is None or dotted_path(tested) is None or device != Device(Origin.LITERAL, "cuda"):
+        return device
+    value = frame.evaluate(tested, state)
+    return value.device if isinstance(value, Tensor) and not on_cpu(value.device) else TOP
 
 
 def to_device(frame: Frame, arguments: Arguments, receiver: Tensor | None = None) -> Device | None:

@@ -13,7 +13,7 @@ from torchdevlint.flow.kinds.given_models import runs_a_model
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import compare_with_batch, compare_with_target
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
-from torchdevlint.flow.run.moves import method_device, number_of_device, to_device
+from torchdevlint.flow.run.moves import after_tested, method_device, number_of_device, to_device
 from torchdevlint.flow.run.numpy_reads import note_unknown
 from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import Operands
@@ -295,7 +295,7 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         if device is None:
             return UNKNOWN
         frame.machine.emit(Placed(frame, state, node, device))
-        return _moved_unknown(frame, state, node, callee.value, device)
+        return _moved_unknown(frame, state, node, callee.value, after_tested(frame, state, device))
     if name == "detach":
         return _held_by_layer(frame, state, callee.value)
     if name == "get_device" and _has_shape(frame, callee.value):
