@@ -73,6 +73,58 @@ def test_a_tensor_that_is_given_to_a_module(tmp_path: Path, lines: str, expected
     assert found(root, "TDL101") == LEFT
 
 
+TIED = """import torch
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self, size: int, shared: torch.Tensor | None = None):
+        super().__init__()
+        self.norm = nn.LayerNorm(size)
+        if shared is not None:
+            self.shared = shared
+        else:
+            self.shared = None
+
+    def forward(self, wanted):
+        return nn.functional.linear(self.norm(wanted), self.shared)
+"""
+WHOLE = """import torch
+from torch import nn
+from head import Head
+
+class Net(nn.Module):
+    def __init__(self, is_tied):
+        super().__init__()
+        self.embed = nn.Embedding(5, 3)
+        self.table = torch.ones(5, 3)
+        self.head = HEAD
+
+    def forward(self, wanted):
+        if isinstance(self.head, Head):
+            wanted = self.embed(wanted)
+        return self.head(wanted)
+
+if __name__ == "__main__":
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    print(Net(True).to(device)(torch.arange(3, device=device)).sum().item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("Head(3, self.embed.weight) if is_tied else Head(3)", []),
+        ("Head(3, shared=nn.Parameter(torch.ones(5, 3)))", []),
+        ("Head(3, self.embed.weight.detach())", ["head.py:TDL101"]),
+        ("Head(3, self.table)", ["head.py:TDL101"]),
+    ],
+    ids=["the weight of a layer", "made there", "what is made of it", "a tensor"],
+)
+def test_a_parameter_that_is_given_to_a_module(tmp_path: Path, head: str, expected: list[str]) -> None:
+    root = application(tmp_path, head=TIED, main=WHOLE.replace("HEAD", head))
+    assert [each for each in found(root) if "head.py:TDL101" in each] == expected
+
+
 BANK = """import torch
 
 class Bank:

@@ -11,7 +11,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import given_by_default, has_stars, last_name, positional_names
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.model import Frozen
-from torchdevlint.project.packaging import is_application
+from torchdevlint.project.packaging import has_users
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node, own_nodes_in
 
@@ -51,11 +51,11 @@ def argument_of(call: ast.Call, function: Function, name: str, *, is_bound: bool
 def call_sites(tree: ast.Module, function: Function, project: Project) -> list[CallSite]:
     """All calls of a function of the top level, or of the class whose ``__init__`` it is; none where not all are known.
 
-    All are known in an application where the name is read for nothing but to be called. Which function a call of that
-    name means is not asked: those of others of that name are among them.
+    All are known in a project without users elsewhere where the name is read for nothing but to be called. Which
+    function a call of that name means is not asked: those of others of that name are among them.
     """
     name = _public_name(tree).get(function)
-    if name is None or project.path.endswith(".ipynb") or not is_application(project):
+    if name is None or project.path.endswith(".ipynb") or has_users(project):
         return []
     paths = project.saying((name,))
     if paths is None or len(paths) > MOST_FILES:
@@ -197,12 +197,14 @@ def is_read_otherwise(tree: ast.Module, name: str, calls: int) -> bool:
 def _read_names(tree: ast.Module) -> dict[str, int]:
     """How often each name is read, be it as a name, an attribute or a text.
 
-    A class that names itself reads nothing, nor does what says of which type an argument is.
+    A class that names itself reads nothing, nor does what says or asks of which type something is.
     """
     found: dict[str, int] = {}
     typed = (each.annotation for each in nodes_in(tree, ast.arg) if each.annotation is not None)
     own = {id(part) for each in typed for part in inside(each)}
     own |= {id(call.args[0]) for call in _called_by_name(tree).get("super", ()) if call.args}
+    asked = (call.args[1] for call in _called_by_name(tree).get("isinstance", ()) if len(call.args) > 1)
+    own |= {id(part) for each in asked for part in inside(each)}
     read = [each for each in nodes_in(tree, ast.Name) if isinstance(each.ctx, ast.Load) and id(each) not in own]
     names = [each.id for each in read]
     others = [each for each in nodes_in(tree, ast.Attribute) if isinstance(each.ctx, ast.Load)]

@@ -1,17 +1,22 @@
-"""Modules that keep a tensor which they are given: whether all who build them made it where they move the Module."""
+"""Modules that keep a tensor which they are given: whether all who build them made it where they move the Module, or
+give a Parameter, which a Module registers as its own.
+"""
 
 from __future__ import annotations
 
 import ast
 
 from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.texts.places import first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import CallSite, call_sites
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import arguments_of, is_below, nodes_in
 
+_PARAMETER = "torch.nn.Parameter"
+_OF_LAYERS = ("weight", "bias")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -27,12 +32,49 @@ def is_given_in_place(tree: ast.Module, fact: MixedDevices, project: Project) ->
     owner = first_holding(tree.body, kept.span.row)
     methods = owner.body if isinstance(owner, ast.ClassDef) else []
     init = next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
-    given = values_by_path(init).get(f"self.{kept.attribute}", []) if init is not None else []
+    values = values_by_path(init).get(f"self.{kept.attribute}", []) if init is not None else []
+    given = [each for each in values if not _is_none(each)]
     path = dotted_path(given[0]) if len(given) == 1 else None
     if init is None or path is None or first_name(path) not in argument_names(init) - {"self"}:
         return False
     sites = call_sites(tree, init, project)
+    if sites and path == first_name(path) and all(_gives_parameter(each, init, path) for each in sites):
+        return True
     return bool(sites) and all(_gives_in_place(each, init, first_name(path)) for each in sites)
+
+
+def _gives_parameter(site: CallSite, init: ast.FunctionDef, name: str) -> bool:
+    """Whether a call gives a Parameter, such as the weight of a layer that is tied, or nothing at all."""
+    given = site.argument(init, name)
+    if given is None or _is_none(given):
+        return given is not None
+    around = [each for kind in (*_FUNCTIONS, ast.ClassDef) for each in nodes_in(site.tree, kind)]
+    scopes = [*(each for each in around if is_below(site.call, each)), site.tree]
+    return any(_is_parameter(each, given) for each in scopes)
+
+
+def _is_parameter(scope: ast.AST, given: ast.expr) -> bool:
+    """Whether code makes what is given as a Parameter, or the layer of torch that has it."""
+    path, made = dotted_path(given) or "", values_by_path(scope)
+    if any(_makes_parameter(each) for each in (given, *made.get(path, ()))):
+        return True
+    owner, _, name = path.rpartition(".")
+    layers = [each for each in made.get(owner, ()) if not _is_none(each)]
+    return name in _OF_LAYERS and bool(layers) and all(map(_is_layer, layers))
+
+
+def _makes_parameter(made: ast.expr) -> bool:
+    return isinstance(made, ast.Call) and public_path(made.func) == _PARAMETER
+
+
+def _is_layer(made: ast.expr) -> bool:
+    """``nn.Embedding(..)``, whose weight is a Parameter."""
+    name = public_path(made.func) if isinstance(made, ast.Call) else ""
+    return name.startswith("torch.nn.") and name.removeprefix("torch.nn.") in torch_api.PARAMETER_MODULES
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _gives_in_place(site: CallSite, init: ast.FunctionDef, name: str) -> bool:
