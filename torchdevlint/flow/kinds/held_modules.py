@@ -70,9 +70,11 @@ def _is_orphan(module: Value, others: OtherFiles | None) -> bool:
 def holds_parameters(info: ClassInfo, others: OtherFiles | None, holders: frozenset[ClassInfo] = frozenset()) -> bool:
     """Whether a class makes parameters, or instances of another class that does; `holders` are those that hold it.
 
-    A buffer that it calculates with has to be moved just so.
+    A buffer that it calculates with has to be moved just so. A class whose base is a layer is one itself.
     """
     if any(each.makes_layers for each in info.mro) or any(map(_calculates_with_buffers, info.mro)):
+        return True
+    if any(_is_layer(canonical(each)) for each in info.library_bases):
         return True
     made = _made_in(info, others)
     if any(isinstance(each, Ref) and _is_layer(each.name) for each in made):

@@ -599,6 +599,18 @@ PARAMETER_MODULES = frozenset(
     TransformerEncoderLayer
     """.split()
 )
+_REPARAMETRIZATIONS = (
+    "weight_norm remove_weight_norm spectral_norm remove_spectral_norm parametrizations.weight_norm "
+    "parametrizations.spectral_norm parametrizations.orthogonal parametrize.register_parametrization "
+    "parametrize.remove_parametrizations"
+)
+GIVE_FIRST_ARGUMENT = frozenset(f"torch.nn.utils.{name}" for name in _REPARAMETRIZATIONS.split()) | frozenset(
+    """
+    torch.vmap torch.func.vmap functorch.vmap copy.deepcopy copy.copy typing.assert_type
+    typing_extensions.assert_type
+    """.split()
+)
+"""What gives back what it is given, or a copy of it: a Module whose weight is calculated from now on is still that."""
 AFFINE_ON_REQUEST = frozenset("InstanceNorm1d InstanceNorm2d InstanceNorm3d".split())
 """Have parameters only with ``affine=True`` and buffers only with ``track_running_stats=True``."""
 AFFINE_FLAGS = {

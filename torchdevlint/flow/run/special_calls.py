@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.facts.tensors import ASSERTED
 from torchdevlint.flow.kinds import ranks, start_method
 from torchdevlint.flow.kinds.instance_tests import is_instance
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions, gradients, prepared
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.moves import number_of_device
@@ -325,9 +326,6 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.distributions.kl_divergence": distributions.divergence,
     "torch.distributions.kl.kl_divergence": distributions.divergence,
     "pyro.sample": distributions.sample,
-    "torch.vmap": _first_argument,
-    "torch.func.vmap": _first_argument,
-    "functorch.vmap": _first_argument,
     "collections.namedtuple": _named_tuple,
     "dataclasses.replace": _replaced,
     "dataclasses.asdict": _as_dict,
@@ -338,11 +336,8 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "accelerate.Accelerator": prepared.make_accelerator,
     "accelerate.accelerator.Accelerator": prepared.make_accelerator,
     **start_method.MAKERS,
-    "copy.deepcopy": _first_argument,
-    "copy.copy": _first_argument,
+    **dict.fromkeys(torch_api.GIVE_FIRST_ARGUMENT, _first_argument),
     "typing.cast": _as_typed,
     "typing_extensions.cast": _as_typed,
     "torch.jit.annotate": _as_typed,
-    "typing.assert_type": _first_argument,
-    "typing_extensions.assert_type": _first_argument,
 }

@@ -25,7 +25,7 @@ _FILLS = frozenset({"append", "extend", "insert", "update"})
 
 def is_registered(info: ClassInfo, attribute: str, place: ast.AST, others: OtherFiles | None) -> bool:
     """Whether what the attribute holds is given to a registering container or call as well, or hidden on purpose."""
-    if _MOVES_ITSELF & set(info.all_methods) or _wraps_what_is_none(info, attribute):
+    if _moves_itself(info, attribute) or _wraps_what_is_none(info, attribute):
         return True
     for each in info.mro:
         for node in nodes_in(each.node, ast.Call):
@@ -35,6 +35,41 @@ def is_registered(info: ClassInfo, attribute: str, place: ast.AST, others: Other
             given = [part for part in arguments_of(node) if _mentions(part, attribute, each, place)]
             if given and (callee in torch_api.CONTAINER_MODULES or _registers_what_is_given(each, node, given, others)):
                 return True
+    return False
+
+
+def _moves_itself(info: ClassInfo, attribute: str) -> bool:
+    """Whether a method by which a Module is moved is the class's own, and may come to the attribute.
+
+    It does so by its name, in what it runs of the class as well, or by names that are worked out.
+    """
+    left, seen = [name for name in _MOVES_ITSELF if name in info.all_methods], set[str]()
+    while left:
+        name = left.pop()
+        seen.add(name)
+        method = info.all_methods[name][1]
+        if _names_anything(method):
+            return True
+        own = {each.attr for each in nodes_in(method, ast.Attribute) if _is_own(each)}
+        if attribute in own or any(each.value == attribute for each in nodes_in(method, ast.Constant)):
+            return True
+        left += [each for each in own & set(info.all_methods) if each not in seen]
+    return False
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    return dotted_path(node.value) == "self"
+
+
+def _names_anything(method: ast.AST) -> bool:
+    """Whether it reads or writes attributes whose names it works out: ``vars(self)``, ``getattr(self, name)``."""
+    if any(each.attr == "__dict__" for each in nodes_in(method, ast.Attribute)):
+        return True
+    for call in nodes_in(method, ast.Call):
+        callee = dotted_path(call.func)
+        spelled_out = len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
+        if callee == "vars" or (callee in ("getattr", "setattr") and not spelled_out):
+            return True
     return False
 
 
