@@ -606,7 +606,7 @@ _REPARAMETRIZATIONS = (
 )
 GIVE_FIRST_ARGUMENT = frozenset(f"torch.nn.utils.{name}" for name in _REPARAMETRIZATIONS.split()) | frozenset(
     """
-    torch.vmap torch.func.vmap functorch.vmap copy.deepcopy copy.copy typing.assert_type
+    torch.vmap torch.func.vmap functorch.vmap torch.library.wrap_triton copy.deepcopy copy.copy typing.assert_type
     typing_extensions.assert_type
     """.split()
 )

@@ -13,6 +13,7 @@ from torchdevlint.flow.kinds.instance_tests import is_instance
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions, gradients, prepared
 from torchdevlint.flow.run.arguments import as_device
+from torchdevlint.flow.run.kernel_launches import launch_tiles
 from torchdevlint.flow.run.moves import number_of_device
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.scope.names import argument_names, dotted_path
@@ -307,6 +308,7 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.nn.utils.clip_grad_norm_": _gradient_norm,
     "torch.nn.utils.clip_grad.clip_grad_norm_": _gradient_norm,
     "torch.is_tensor": _is_tensor,
+    "cuda.tile.launch": launch_tiles,
     "torch.testing.assert_close": _asserted_close,
     "torch.testing.assert_allclose": _asserted_close,
     "torch.distributed.get_rank": _rank,

@@ -13,6 +13,7 @@ from torchdevlint.flow.kinds.given_models import runs_a_model
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import compare_with_batch, compare_with_target
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
+from torchdevlint.flow.run.kernel_launches import is_launch, launch
 from torchdevlint.flow.run.moves import after_tested, method_device, number_of_device, to_device
 from torchdevlint.flow.run.numpy_reads import note_unknown
 from torchdevlint.flow.run.objects import write_attribute
@@ -64,6 +65,8 @@ def note_layer(
 
 
 def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    if isinstance(node.func, ast.Subscript) and is_launch(frame, state, node.func):
+        return launch(frame, state, node, node.func.value, arguments)
     operands = note_layer(frame, state, node, node.func, arguments)
     made: Value = UNKNOWN
     by_use = is_module_by_use(frame, node.func)
