@@ -11,6 +11,7 @@ from torchdevlint.flow.events import Compared
 from torchdevlint.flow.kinds.releases import outcome_by_release
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.operand_kinds import told_by_other
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu
@@ -47,6 +48,8 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if ordinal is not None and (owner_of(frame.closure) is None or isinstance(left, Dev)):
         return ordinal
     if isinstance(symbol, (ast.Is, ast.IsNot)) or none_test(node) is not None:
+        if right == NONE and type(left) is Tensor and _is_gradient(frame, node.left):
+            return UNKNOWN
         return _identity(left, right, isinstance(symbol, (ast.IsNot, ast.NotEq)))
     if type(left) is Dev or type(right) is Dev:
         if _is_of_other_text(node, left, right):
@@ -62,6 +65,13 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     return of_unknown([left, right])
 
 
+def _is_gradient(frame: Frame, node: ast.expr) -> bool:
+    """Whether it is ``t.grad``, or a name that is bound to one: a tensor need not have any."""
+    bound = values_by_path(frame.function).get(node.id, []) if isinstance(node, ast.Name) and frame.function else []
+    return any(isinstance(each, ast.Attribute) and each.attr in _MAY_BE_MISSING for each in (node, *bound))
+
+
+_MAY_BE_MISSING = frozenset({"grad", "_grad", "grad_fn"})
 _MEETING = frozenset({Tensor, Choice})
 """What may be operands of one operation, and so have to be in one place."""
 

@@ -1,6 +1,7 @@
 """Launches of kernels that are written in Python, ``kernel[grid](x, out)``: they take tensors of the accelerator.
 
-Triton refuses a pointer to memory of the CPU, unless that is pinned: what was put on the CPU by name may be.
+Triton refuses a pointer to memory of the CPU, unless that is pinned: what was put on the CPU by name may be. And what
+is put on CUDA by name is where such kernels run.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.names import public_path
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import CPU
+from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -39,7 +40,7 @@ def _is_kernel(node: ast.AST) -> bool:
 def launch(frame: Frame, state: State, node: ast.Call, kernel: ast.expr, arguments: Arguments) -> Value:
     """The tensors of a launch are where the kernel runs; it gives nothing."""
     given = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
-    operands = [each for each in given if not (type(each[1]) is Tensor and each[1].device == CPU)]
+    operands = [each for each in given if not (type(each[1]) is Tensor and each[1].device.origin is Origin.LITERAL)]
     combine(frame, state, node, f"a launch of `{frame.machine.text_of(kernel)}`", operands, strict=True)
     return UNKNOWN
 

@@ -11,7 +11,7 @@ from torchdevlint.flow.facts.tensors import ASSERTED
 from torchdevlint.flow.kinds import ranks, start_method
 from torchdevlint.flow.kinds.instance_tests import is_instance
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.run import distributions, gradients, prepared
+from torchdevlint.flow.run import collective_calls, distributions, gradients, prepared
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.kernel_launches import launch_tiles
 from torchdevlint.flow.run.moves import number_of_device
@@ -337,6 +337,7 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "deepspeed.initialize": prepared.initialize_deepspeed,
     "accelerate.Accelerator": prepared.make_accelerator,
     "accelerate.accelerator.Accelerator": prepared.make_accelerator,
+    **collective_calls.CALLS,
     **start_method.MAKERS,
     **dict.fromkeys(torch_api.GIVE_FIRST_ARGUMENT, _first_argument),
     "typing.cast": _as_typed,

@@ -15,6 +15,7 @@ from torchdevlint.flow.run.branches import arms, asked_tensor, merge_states, not
 from torchdevlint.flow.run.definitions import define_class, define_function
 from torchdevlint.flow.run.imports import import_modules, import_names
 from torchdevlint.flow.run.loop_items import bind_item
+from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.run.patterns import captured
 from torchdevlint.flow.scope.counted_loops import first_round_counter
 from torchdevlint.flow.scope.first_use import filled_at_first_use
@@ -97,8 +98,8 @@ def _augmented(frame: Frame, node: ast.AugAssign, state: State) -> None:
         result = NUMBER
     else:
         symbol = f"`{operations.SYMBOLS[type(node.op)]}=`"
-        in_place = isinstance(held, Tensor)
-        result = operations.combine(frame, state, node, symbol, [(load, held), (node.value, value)], in_place=in_place)
+        operands = told_by_other(frame, [(load, held), (node.value, value)])
+        result = operations.combine(frame, state, node, symbol, operands, in_place=isinstance(held, Tensor))
     if not isinstance(target, ast.Subscript) and not appended.note_grown(frame, state, target, held, value):
         assign(frame, target, result, state)
 

@@ -53,6 +53,8 @@ class Uses:
         """It is indexed, or asked for its shape, length or the size of a dimension, which a 0-dim tensor refuses."""
         self.has_axes = False
         """A part is taken along one of several dimensions, as of arrays and tensors alone: ``x[:, 0]``."""
+        self.says_where = False
+        """Something is made or moved where it is: ``torch.zeros(3, device=x.device)``, ``y.to(x.device)``."""
         self.tensor_use: ast.Attribute | None = None
         """Where, for the first time, an attribute is read or a method called that only tensors have."""
 
@@ -72,7 +74,8 @@ class Uses:
     @property
     def _has_both(self) -> bool:
         """Whether it has what arrays have and modules have not, and what modules have and arrays have not."""
-        both = (self.has_axes or self.attributes & _OF_ARRAYS) and self.attributes & _OF_MODULES
+        of_arrays = self.has_axes or self.attributes & _OF_ARRAYS
+        both = of_arrays and (self.says_where or self.attributes & _OF_MODULES)
         return bool(both) and not self.class_is_asked_for
 
     @property
@@ -253,6 +256,9 @@ def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None
             like.tensor_use = func
     for position, argument in enumerate(args):
         _argument(node, position, argument, use)
+    beside = use(_place(node))
+    if beside is not None:
+        beside.says_where = True
     for keyword in keywords:
         entry = use(keyword.value)
         if entry is None:
@@ -261,6 +267,13 @@ def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None
             entry.spread_in.append(node)
         else:
             entry.arguments.append((node, keyword.arg))
+
+
+def _place(node: ast.Call) -> ast.expr | None:
+    """`x` where a call is told ``x.device``: by ``device=``, or first in a move."""
+    moves = type(node.func) is ast.Attribute and node.func.attr == "to"
+    given = [*(node.args[:1] if moves else ()), *(each.value for each in node.keywords if each.arg == "device")]
+    return next((each.value for each in given if type(each) is ast.Attribute and each.attr == "device"), None)
 
 
 _TAKE_AFTER = frozenset({"type_as", "expand_as", "view_as", "reshape_as"})
