@@ -152,6 +152,7 @@ if __name__ == "__main__":
             id="another file",
         ),
         pytest.param("loading", "import sys", "import sys\nimport pytorch_lightning", 1, id="a library that saves"),
+        pytest.param("loading", "import sys", "import sys\nTITLE = 'accelerate'", 0, id="the word of one"),
         pytest.param("loading", "torch.load(path)", "torch.load(path + '.tar')", 1, id="a name that none has"),
         pytest.param("loading", "torch.load(path)", "torch.load(path + '.pth')", 0, id="a name that one may have"),
     ],

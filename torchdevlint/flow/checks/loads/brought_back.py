@@ -48,8 +48,11 @@ _FEWEST_LETTERS = 3
 
 
 def is_brought_back(own: ModuleFile, project: Project, load: ast.Call) -> bool:
-    """Whether what is saved where a call loads from, or at all, holds states of Modules, and these are of the CPU."""
-    return (
+    """Whether what is saved where a call loads from, or at all, holds states of Modules, and these are of the CPU.
+
+    What TorchScript reads, another function has saved.
+    """
+    return public_path(load.func) != "torch.jit.load" and (
         _is_brought_back_beside(own, project, load)
         or _is_brought_back_by_twin(own, project, load)
         or _is_brought_back_by_name(own, project, load)
@@ -142,13 +145,20 @@ def _is_all_of_cpu(own: ModuleFile, project: Project, load: ast.Call) -> bool:
     texts = [own.source.text, *(each.text for path in paths if (each := project.text_of(path)) is not None)]
     if any("cpu" not in each and _SAVES.search(each) for each in texts):
         return False
-    if SAVES_BY_ITSELF.search(own.source.text) or any(project.saying((each, "import")) != () for each in _SAVING):
+    if SAVES_BY_ITSELF.search(own.source.text) or _others_may_save(project):
         return False
     files = (own, *_modules(project, paths))
     saved = [(each.tree, save) for each in files for save in _saves(nodes_in(each.tree, ast.Call))]
     names = [_name(each, save, save.args[1]) for each, save in saved]
     is_there = bool(load.args) and any(may_be_equal(each, _name(own.tree, load, load.args[0])) for each in names)
     return is_there and all(_saves_of_cpu(*each) for each in saved)
+
+
+def _others_may_save(project: Project) -> bool:
+    """Whether a file of the project imports a library that saves by itself; one that only says its word does not."""
+    saying = [project.saying((each, "import")) for each in _SAVING]
+    texts = (project.text_of(path) for paths in saying for path in paths or ())
+    return None in saying or any(each is not None and SAVES_BY_ITSELF.search(each.text) for each in texts)
 
 
 def _name(tree: ast.Module, call: ast.Call, path: ast.expr) -> str:
