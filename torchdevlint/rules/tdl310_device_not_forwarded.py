@@ -78,11 +78,12 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Tensor, Value
+from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
 from torchdevlint.rules.left_behind import of_left, of_part
 from torchdevlint.rules.wording import code, edit
-from torchdevlint.source.nodes import keyword_of, nodes_in
+from torchdevlint.source.nodes import is_inside, keyword_of, nodes_in
 
 SEVERITY = Severity.WARNING
 _OF_PARTS = frozenset({"asked", "brought", "chosen", "mover", "unread"})
@@ -141,11 +142,19 @@ def _note(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: A
         return
     if not any(each.id == name and isinstance(each.ctx, ast.Load) for each in nodes_in(callee.node, ast.Name)):
         return
+    if _chooses(frame.function, name, node):
+        return
     called = frame.machine.text_of(node.func)
     keeps = _same(_default_of(frame.function, name), _default_of(callee.node, name)) and not draws(callee.node)
     keeps = keeps and not (bound and _is_overridden_without(frame, callee.node, name))
     keeps = keeps and not is_asked_for_its_class(frame.function or frame.machine.tree, node)
     _record(frame, state, node, name, "call", called, f"{name}={name}", keeps=keeps)
+
+
+def _chooses(function: ast.AST | None, name: str, call: ast.Call) -> bool:
+    """Whether a call gives what the name of the parameter is bound to: ``if device is None: device = default()``."""
+    bound = nodes_in(function, ast.Assign) if function is not None else []
+    return any(dotted_path(each.targets[0]) == name and is_inside(call, each) for each in bound)
 
 
 def _is_overridden_without(frame: Frame, method: Function, name: str) -> bool:
@@ -284,7 +293,7 @@ def _record(
             suggestion,
             machine.span_of(given),
             machine.text_of(node),
-            alone,
+            alone and not is_rebound(function, parameter),
             keeps,
         ),
         state,
@@ -312,7 +321,7 @@ def check(fact: DeviceNotForwarded | LeftBehind) -> Iterator[Report]:
             else "the file is read as if the caller had said nothing"
         ),
         help=f"write {edit(fact.suggestion)}" + ("" if fact.kind == "load" else " there"),
-        notes=(Note(f"{code(fact.parameter)} is not read anywhere in {code(fact.function)}", fact.parameter_at),),
+        notes=(Note(f"{code(fact.parameter)} decides nothing in {code(fact.function)}", fact.parameter_at),),
         fix=_fix(fact),
     )
 

@@ -20,9 +20,11 @@ _READS_ALL = frozenset(
 def reads(function: Function, name: str) -> bool:
     """Whether a function reads a parameter where it is something; ``del device`` says that it is meant.
 
-    ``if device is not None: self.device = default`` and ``else: self.device = device`` keep what is None alone.
+    ``if device is not None: self.device = default`` and ``else: self.device = device`` keep what is None alone. What
+    a function only gives to itself, or binds the name to anew, it does not read.
     """
-    said = [each for each in nodes_in(function, ast.Name) if each.id == name]
+    for_itself = set(_read_for_itself(function, name))
+    said = [each for each in nodes_in(function, ast.Name) if each.id == name and each not in for_itself]
     if not all(isinstance(each.ctx, ast.Load) for each in said):
         return True
     tests: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
@@ -32,6 +34,27 @@ def reads(function: Function, name: str) -> bool:
         return bool(said)
     tested = {part for each in asking for part in inside(each.test)}
     return any(each not in kept and each not in tested for each in said)
+
+
+def _read_for_itself(function: Function, name: str) -> Iterator[ast.AST]:
+    """What is in ``device = chosen(device)``, in a test around that alone, and in a call of the function itself."""
+    for statement in nodes_in(function, ast.Assign):
+        if _binds(statement, name):
+            yield from inside(statement)
+    for asked in nodes_in(function, ast.If):
+        if all(_binds(each, name) for each in (*asked.body, *asked.orelse)):
+            yield from inside(asked)
+    positions, called = positional_names(function), function.name
+    if positions and positions[0] in ("self", "cls"):
+        called, positions = f"{positions[0]}.{called}", positions[1:]
+    for call in nodes_in(function, ast.Call):
+        if dotted_path(call.func) == called:
+            yield from (each.value for each in call.keywords if each.arg == name)
+            yield from (each for at, each in zip(positions, call.args, strict=False) if at == name)
+
+
+def _binds(statement: ast.stmt, name: str) -> bool:
+    return isinstance(statement, ast.Assign) and all(dotted_path(each) == name for each in statement.targets)
 
 
 def _asks_whether_none(test: ast.expr, name: str) -> bool:

@@ -15,7 +15,14 @@ from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.imported_names import imports_torch
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, positional_names, public_path
+from torchdevlint.flow.scope.names import (
+    argument_names,
+    dotted_path,
+    last_name,
+    mentions_device,
+    positional_names,
+    public_path,
+)
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.source.nodes import (
     arguments_of,
@@ -74,6 +81,7 @@ def _look(machine: Machine, function: ast.FunctionDef) -> None:
         seen = seen or kinds == "" or (kinds == "tensors" and forgotten is None and not arm.flag)
         if forgotten is not None:
             record(machine, function, "arm", forgotten, moves[0], at=forgotten)
+            machine.explain(*(("unread device", function, name) for name in argument_names(function)))
             return
 
 

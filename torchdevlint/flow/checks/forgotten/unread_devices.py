@@ -37,10 +37,9 @@ from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
-from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import functions_in
-from torchdevlint.source.nodes import Assignment, assignments_in, nodes_in, once_a_node
+from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, nodes_in, once_a_node
 
 _NAMES = ("map_location", "device")
 _DISMISSED = regex(r"unused|not used|ignore|compatib|deprecat|no effect|noqa: ?ARG|placeholder|legacy", re.IGNORECASE)
@@ -78,7 +77,7 @@ def _find_unread(frame: Frame, function: Function) -> str | None:
         return None
     if reads_all(function) or is_dismissed(frame.machine, function, found) or _is_imposed(frame, function):
         return None
-    return None if is_rebound(function, found) else found
+    return found
 
 
 def is_dismissed(machine: Machine, function: Function, name: str) -> bool:
@@ -166,7 +165,9 @@ def _devices_bound_in(function: Function) -> list[tuple[str, ast.expr]]:
 
 
 def _asks_tensor(value: ast.expr) -> bool:
-    """``x.device``, ``self.device``, ``next(model.parameters()).device``."""
+    """``x.device``, ``self.device``, ``next(model.parameters()).device``; also what a function makes of one of them."""
+    if isinstance(value, ast.Call) and not public_path(value.func).startswith("torch."):
+        return any(_asks_tensor(each) for each in arguments_of(value) if isinstance(each, ast.Attribute))
     named = first_name(public_path(value))
     return isinstance(value, ast.Attribute) and value.attr == "device" and named not in ("torch", "jax", "tensorflow")
 
