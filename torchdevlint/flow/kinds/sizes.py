@@ -12,7 +12,7 @@ from torchdevlint.flow.scope.uses import Uses
 from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import MAX_ITEMS, Conditions, Ref, Tensor, Value
+from torchdevlint.flow.state.values import MAX_ITEMS, Conditions, Ref, Site, Tensor, Value
 from torchdevlint.source.nodes import inside, parts_of_tuple
 
 Shape = tuple[int | None, ...]
@@ -20,15 +20,21 @@ Shape = tuple[int | None, ...]
 
 
 def is_one_element(value: Tensor) -> bool:
-    """Whether a vector comes from a call such as ``torch.zeros(1)`` or ``torch.tensor([0.5])``."""
-    return value.ndim == 1 and any(_makes_one_element(site.node) for site in value.creations)
+    """Whether a vector comes from a call such as ``torch.zeros(1)``, ``torch.ones((1,))``, ``torch.tensor([0.5])``."""
+    return value.ndim == 1 and any(_makes_one_element(site) for site in value.creations)
 
 
-def _makes_one_element(node: ast.AST) -> bool:
-    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+def _makes_one_element(site: Site) -> bool:
+    first = site.node.args[0] if isinstance(site.node, ast.Call) and site.node.args else None
     if isinstance(first, (ast.List, ast.Tuple)) and len(first.elts) == 1:
-        return True
+        if site.function.rpartition(".")[2] not in _BY_SIZE:
+            return True
+        first = first.elts[0]
     return isinstance(first, ast.Constant) and first.value == 1
+
+
+_BY_SIZE = torch_api.SIZE_FACTORIES | {"full"}
+"""Are told how long a vector is, and not what is in it, where their first argument is a tuple of one."""
 
 
 def what_is_filled(value: Value, conditions: Conditions = (), shape: Shape | None = None) -> Value | None:
@@ -116,7 +122,7 @@ def rows_of(node: ast.expr, value: Value) -> int | None:
     """How many rows a tensor has that a factory makes there, if that is a number: 3 for ``torch.zeros((3, 0))``."""
     if not isinstance(value, Tensor) or not isinstance(node, ast.Call) or not node.args:
         return None
-    if last_name(node.func) not in torch_api.SIZE_FACTORIES:
+    if last_name(node.func) not in _BY_SIZE:
         return None
     size = node.args[0]
     first = size.elts[0] if isinstance(size, (ast.Tuple, ast.List)) and size.elts else size

@@ -7,13 +7,14 @@ else can know that they are in two places.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from torchdevlint.flow.events import FunctionEnded, Mixed
 from torchdevlint.flow.facts.tensors import ANOTHER_ARM, ANOTHER_RETURN
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, mentions_device
+from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, FunctionNode
@@ -44,9 +45,7 @@ def _note_end(event: FunctionEnded) -> None:
     held = {(name, id(value)): value for end in ends for name, value in end.env.items() if type(value) is Choice}
     for (name, _), value in held.items():
         if frame.function is not None and name not in _names_that_leave(frame.function):
-            made = list(_made(value))
-            if not any(_is_asked_again(frame.function, made, at) for _, at, _ in made):
-                _look(frame, event.state, ANOTHER_ARM, made)
+            _look(frame, event.state, ANOTHER_ARM, list(_made(value)))
 
 
 def _made(value: Choice) -> Iterator[Held]:
@@ -67,10 +66,10 @@ def _names_that_leave(function: FunctionNode) -> frozenset[str]:
 _LEAVES = torch_api.MOVE_METHODS | {"numpy", "tolist", "item", "type_as"}
 
 
-def _is_asked_again(function: FunctionNode, made: list[Held], conditions: Conditions) -> bool:
+def _is_asked_again(function: FunctionNode, made: Sequence[Held], parted: Collection[str]) -> bool:
     """Whether a test elsewhere asks for what decided: it may tell which of both is there."""
     nodes, tests = [node for node, _, _ in made], _tests_by_name(function)
-    decided = {word for key, _ in conditions for word in _WORD.findall(key)}
+    decided = {word for key in parted for word in _WORD.findall(key)}
     asking = (test for word in decided for test in tests.get(word, ()))
     return any(not any(node in nodes_in(test, type(node)) for node in nodes) for test in asking)
 
@@ -89,17 +88,18 @@ def _tests_by_name(function: FunctionNode) -> dict[str, list[ast.If | ast.IfExp]
 _WORD = regex(r"[A-Za-z_]\w*")
 
 
-def _look(frame: Frame, state: State, operation: str, held: Iterable[Held]) -> None:
+def _look(frame: Frame, state: State, operation: str, held: Sequence[Held]) -> None:
     made = [(node, path + at, one) for node, path, value in held for at, one in alternatives(value, path)]
     parts: list[Part] = [(node, at, one) for node, at, one in made if isinstance(one, Tensor)]
-    placed = [each for each in parts if _is_placed(each[2]) and _is_plain(each[1])]
-    if not placed:
-        return
-    for node, conditions, value in parts:
-        path, twin = dotted_path(node), next((each for each in placed if each[1] != conditions), None)
+    placed = [each for each in parts if _is_placed(each[2])]
+    for node, conditions, value in parts if placed else ():
         stayed = _stayed(frame, value) and (all(map(is_of_sizes, value.creations)) or _is_of_the_host(operation, value))
-        stayed = stayed and _is_plain(conditions)
-        if twin is not None and stayed and not (is_bookkeeping(path) and path != dotted_path(twin[0])):
+        twins = [each for each in (placed if stayed else ()) if _may_part(frame, conditions, node, each)]
+        path, twin = dotted_path(node), next(iter(twins), None)
+        if twin is None or (is_bookkeeping(path) and path != dotted_path(twin[0])):
+            continue
+        function = frame.function if operation == ANOTHER_ARM else None
+        if function is None or not _is_asked_again(function, held, _parting(conditions, twin[1])):
             frame.machine.emit(Mixed(frame, state, node, operation, (node, value), (twin[0], twin[2])))
 
 
@@ -109,9 +109,36 @@ def _is_of_the_host(operation: str, value: Tensor) -> bool:
     return operation == ANOTHER_ARM and makers <= torch_api.CPU_FACTORIES
 
 
-def _is_plain(conditions: Conditions) -> bool:
-    """Whether no branch on the way asks for what a value is or where: then another place may be meant."""
-    return not any(_OF_ANOTHER_KIND.search(key) for key, _ in conditions)
+def _parting(one: Conditions, other: Conditions) -> frozenset[str]:
+    """The tests at which the ways to two places part; what both have come through says nothing of either."""
+    return frozenset(key for key, _ in set(one) ^ set(other))
+
+
+def _may_part(frame: Frame, conditions: Conditions, node: ast.expr, twin: Part) -> bool:
+    """Whether the tests at which the ways to two twins part ask for no kind of thing and no place.
+
+    Where they do ask for that, another place may be meant. That an argument is missing is none of these, if the place
+    of the twin is known there all the same.
+    """
+    parting = _parting(conditions, twin[1])
+    asked = [key for key in parting if _OF_ANOTHER_KIND.search(key)]
+    if not parting or not asked:
+        return bool(parting)
+    here = [key.partition(":")[2] for key in asked if (key, True) in conditions]
+    missing = {text.removesuffix(" is None") for text in here if text.endswith(" is None")}
+    given = argument_names(frame.function) if frame.function is not None else ()
+    if len(missing) < len(asked) or not missing.issubset(given) or any(map(mentions_device, missing)):
+        return False
+    return _is_known_at(frame, twin[2].device.name, node, missing)
+
+
+def _is_known_at(frame: Frame, device: str, node: ast.expr, missing: Collection[str]) -> bool:
+    """Whether what names a device is bound before a place: an attribute of `self`, an argument, a name from above."""
+    root = device.partition(".")[0]
+    if frame.function is None or root in missing or not root.isidentifier():
+        return False
+    bound = [at for at, stored, _ in bindings_in(frame.function).get(root, ()) if stored]
+    return root == "self" or root in argument_names(frame.function) or (bool(bound) and max(bound) < node.lineno)
 
 
 def _is_placed(value: Tensor) -> bool:

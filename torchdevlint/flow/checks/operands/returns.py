@@ -76,6 +76,8 @@ def _is_sized_by(frame: Frame, node: ast.AST, name: str) -> bool:
     """Whether a factory is given the shape of something, or its length: ``x.shape``, ``x.size()``, ``x.shape[0]``."""
     for each in node.args[:1] if isinstance(node, ast.Call) else []:
         given = bound_once(frame, each) if isinstance(each, ast.Name) else each
+        if isinstance(given, (ast.Tuple, ast.List)) and given.elts:
+            given = given.elts[0]
         if isinstance(given, ast.Subscript) and is_zero(given.slice):
             given = given.value
         if isinstance(given, ast.Call) and dotted_path(given.func) == "len" and given.args:
