@@ -16,18 +16,25 @@ from torchdevlint.flow.run import distributions
 from torchdevlint.flow.run.asked_models import note_asked
 from torchdevlint.flow.run.functions import run_function
 from torchdevlint.flow.run.imports import member
-from torchdevlint.flow.run.objects import attribute_of_library, attribute_of_object
+from torchdevlint.flow.run.objects import attribute_of_library, attribute_of_object, is_any_of
 from torchdevlint.flow.run.prepared import accelerator_of
 from torchdevlint.flow.run.saved_for_backward import saved_by_forward
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.chains import module_in
 from torchdevlint.flow.scope.decorators import is_property
 from torchdevlint.flow.scope.filled_attributes import filled_on_host
-from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, mentions_device
+from torchdevlint.flow.scope.names import (
+    canonical,
+    dotted_path,
+    is_dtype_name,
+    last_name,
+    mentions_device,
+    names_one_of,
+)
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, MODEL, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import alternatives, distribute, settle
+from torchdevlint.flow.state.joins import alternatives, distribute, element_of, settle
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.others import Imported, owner_of
@@ -169,7 +176,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     value = settle(value, state.conditions)
     if _is_nothing_yet(value):
         is_set_here = _is_set_here(frame, receiver, node.attr)
-        if is_set_here or _is_set_by_others(receiver, node.attr):
+        if is_set_here or _is_set_by_others(frame, receiver, node.attr):
             found = _attribute_of_unknown(frame, node, UNKNOWN)
             return Choice((((), NONE), ((), found))) if is_set_here and isinstance(found, Dev) else found
     return _one_device(frame, node, value) if mentions_device(node.attr) and not receiver.given else value
@@ -181,16 +188,25 @@ def _is_nothing_yet(value: Value) -> bool:
     return type(first) is Const and (first.value is None or first.value is False)
 
 
-def _is_set_by_others(receiver: Obj, name: str) -> bool:
-    """Whether all that a class writes to an attribute of `self` is ``None`` or ``False``, and it asks for it.
+def _is_set_by_others(frame: Frame, receiver: Obj, name: str) -> bool:
+    """Whether all that a class writes to an attribute, or its body binds for `self`, is ``None`` or ``False``.
 
-    Whoever has the object puts something there. A name that begins with an underscore is nobody else's, but one of a
-    device.
+    It asks for it, and whoever has the object puts something there. A name that begins with an underscore is nobody
+    else's, but one of a device.
     """
     if not mentions_device(name) and (name.startswith("_") or receiver.given is not None):
         return False
     written = [each for info in receiver.info.mro for each in values_by_path(info.node).get(f"self.{name}", ())]
+    if is_any_of(frame, receiver):
+        written += [each for info in receiver.info.mro for each in _in_body(info.node, name)]
     return bool(written) and all(isinstance(each, (ast.Constant, ast.Tuple)) for each in written)
+
+
+def _in_body(node: ast.ClassDef, name: str) -> list[ast.expr]:
+    """What the body of a class binds a name to: ``anchors = None``."""
+    bound = [each for each in node.body if isinstance(each, (ast.Assign, ast.AnnAssign)) and each.value is not None]
+    targets = ((each.targets if isinstance(each, ast.Assign) else [each.target], each.value) for each in bound)
+    return [value for several, value in targets if value is not None and names_one_of(name, several)]
 
 
 def _is_set_here(frame: Frame, receiver: Obj, name: str) -> bool:
@@ -212,6 +228,16 @@ def _one_device(frame: Frame, node: ast.Attribute, value: Value) -> Value:
         return Dev(TOP)
     if len(held) == 1 and known[0].device != TOP:
         return value
+    return Dev(Device(Origin.EXPRESSION, dotted_path(node) or frame.machine.text_of(node)))
+
+
+def one_of(frame: Frame, node: ast.Subscript, held: Seq) -> Value:
+    """An item of a sequence; of ``layout.devices[0]`` it may not be known which device that is: it is one."""
+    item = element_of(held)
+    if type(item) is not Dev or item.device != TOP or not mentions_device(last_name(node.value)):
+        return item
+    if frame.function in frame.machine.pipeline:
+        return item
     return Dev(Device(Origin.EXPRESSION, dotted_path(node) or frame.machine.text_of(node)))
 
 

@@ -13,7 +13,7 @@ from torchdevlint.flow.kinds.placed_loads import places_load
 from torchdevlint.flow.kinds.sizes import is_mask, rows_of
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.agreement import compares_devices
-from torchdevlint.flow.run.attributes import attribute
+from torchdevlint.flow.run.attributes import attribute, one_of
 from torchdevlint.flow.run.branches import arms, asked_tensor, decides, note_asked
 from torchdevlint.flow.run.calls import call
 from torchdevlint.flow.run.comparisons import compare
@@ -254,7 +254,7 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
     if type(value) is Seq:
         if value.items is not None and isinstance(index, Const) and isinstance(index.value, int):
             return value.items[index.value] if -len(value.items) <= index.value < len(value.items) else UNKNOWN
-        return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else element_of(value)
+        return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else one_of(frame, node, value)
     if isinstance(value, Map):
         if isinstance(index, Const):
             return next((each for key, each in value.items if key == index.value), value.element)

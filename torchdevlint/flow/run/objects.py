@@ -31,6 +31,7 @@ from torchdevlint.flow.state.values import (
     Choice,
     Cls,
     Conditions,
+    Const,
     Library,
     Map,
     Obj,
@@ -68,12 +69,25 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
     if value is None or value == NONE:
         below = _class_below(info, name)
         value = value if below is None else below
+    if value is not None and info.is_dataclass and is_any_of(frame, receiver) and _is_mere_default(info, name, value):
+        return UNKNOWN
     if value is not None and any(each.assigns_by_name for each in info.mro) and sites_in(value):
         return UNKNOWN
     if value is not None:
         placed = None if info.is_module else _placed_by_arguments(receiver, name)
         return placed or as_made(relocate(value, receiver.device) if info.is_module else value, receiver)
     return info.method(name, receiver) or UNKNOWN
+
+
+def is_any_of(frame: Frame, receiver: Obj) -> bool:
+    """Whether it is `self` in a method that is called once the object is made, by whomever."""
+    return frame.receiver == receiver and getattr(frame.function, "name", "") not in ("__init__", "__post_init__")
+
+
+def _is_mere_default(info: ClassInfo, name: str, value: Value) -> bool:
+    """Whether it is what a field of a dataclass holds where none is given: ``kind: str = "mean"``; it may be any."""
+    parts = value.items or () if type(value) is Seq else (value,)
+    return bool(parts) and all(type(each) is Const for each in parts) and name in given_fields(info)
 
 
 def _class_below(info: ClassInfo, name: str) -> Value | None:
