@@ -40,6 +40,9 @@ CHECKS = {
     "forgotten.own_movers": {
         "EVENTS": "FileStarted",
     },
+    "forgotten.raw_devices": {
+        "EVENTS": "FileEnded",
+    },
     "forgotten.round_trips": {
         "EVENTS": "Returned",
     },
@@ -180,7 +183,7 @@ CHECKS = {
         "EVENTS": "LayerCalled Returned",
     },
     "operands.made_targets": {
-        "EVENTS": "LayerCalled",
+        "EVENTS": "LayerCalled MethodCalled",
     },
     "operands.mixing": {
         "EVENTS": "Collected Mixed",

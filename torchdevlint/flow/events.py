@@ -325,7 +325,7 @@ class Branched(_OnPath):
 
 
 class Asked(_OnPath):
-    """The truth of `node` is asked, alone or as a part of a test, and it is the function or class `value`."""
+    """The truth of `node` is asked, or an operator takes it, and it is the function or class `value`."""
 
     node: ast.expr
     value: Ref

@@ -9,6 +9,7 @@ from torchdevlint.rules.wording import code, edit
 _LATER = "nothing raises here: what is left behind meets what was moved later"
 _ON_CPU = "nothing raises here: what is on the CPU meets what is on the accelerator later"
 _ELSEWHERE = "nothing raises here: all is on a device that the caller did not ask for"
+_NOT_MOVED = "nothing raises here: where no device is told, nothing is moved"
 _RAISES = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices"
 
 
@@ -50,6 +51,13 @@ def of_part(fact: DeviceNotForwarded) -> Report:
         said = f"{function} {asks if fact.text else f'brings {target} to the CPU'}, and returns what is on the CPU"
         brought = unread if fact.text else Note(f"{target} is brought here", fact.parameter_at)
         return _report(fact, said, written, brought, symptom=_ON_CPU)
+    if fact.kind == "fallback":
+        said = f"{function} moves to {parameter}, which may be None, where {target} has a default"
+        return _report(fact, said, written, Note("this is the default", fact.parameter_at), symptom=_NOT_MOVED)
+    if fact.kind in ("forgotten", "dropped"):
+        said = f"{function} takes {parameter} and does not hand it on to {target}"
+        notes = [Note(f"{parameter} is handed on here", fact.parameter_at)] if fact.kind == "forgotten" else []
+        return _report(fact, said, f"hand {parameter} on there", *notes, symptom=_ELSEWHERE)
     told = f"asks for {code(fact.text)}" if fact.text != fact.parameter else f"takes {parameter}"
     said = f"{function} {told} and never reads it, and {target} makes a tensor on the CPU"
     return _report(fact, said, f"{written} there, or move the result", unread, symptom=_RAISES)

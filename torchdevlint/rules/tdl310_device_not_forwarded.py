@@ -8,6 +8,8 @@ Finds functions with a parameter `device` or `map_location` that they never read
 - they move whatever they are given, but for one case, or are called after a move (`to`, `change_device`) and do none;
 - they move several things but one, also as an object's `to`;
 - they choose one themselves, also where they read it only if it is None, the wrong way round;
+- they move to it, where it may be None and has a default, `self.device = device or "cpu"; self.to(device)`;
+- an object's `cuda` or `to` hands it on to one part and forgets another, or calls `self.to()` without it;
 - they call a function or class of the file, or `super().__init__(..)`, that takes it too, and is not given it.
 
 So are functions that ask for `x.device` and never read the answer, where they give that model an argument as it came,
@@ -86,7 +88,7 @@ from torchdevlint.rules.wording import code, edit
 from torchdevlint.source.nodes import is_inside, keyword_of, nodes_in
 
 SEVERITY = Severity.WARNING
-_OF_PARTS = frozenset({"asked", "brought", "chosen", "mover", "unread"})
+_OF_PARTS = frozenset({"asked", "brought", "chosen", "dropped", "fallback", "forgotten", "mover", "unread"})
 EXECUTION = "operation"
 PROBE = '''
 """What a function makes without handing on its `device` is on the default device, whatever it is told."""

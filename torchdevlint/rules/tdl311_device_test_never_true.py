@@ -7,7 +7,9 @@ Finds tests that ask where a tensor is, or of what type it is, and that one answ
 - `x.device == torch.device("cuda")`: the device of a tensor has a number, `cuda:0`, and the other one has none;
 - `isinstance(x, torch.LongTensor)` and `x.type() == "torch.LongTensor"`: that is a type of the CPU, whose counterpart
   on a GPU is `torch.cuda.LongTensor`;
-- `if torch.cuda.is_available:` without parentheses: a function is always true;
+- `device == ["cuda", "mps"]`, where the same function compares `device` with a string: no string equals a list;
+- `if torch.cuda.is_available:` without parentheses: a function is always true; and `2 * torch.cuda.device_count`, since
+  a function is no number;
 - `x.is_cuda()` with parentheses: True and False cannot be called.
 
 The first two are reported where `x.device` surely is a `torch.device`: of a tensor, or one that the code made by
@@ -66,19 +68,20 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.kinds.tensor_uses import is_told_alone
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.asserted import asked_in, asserted_in
+from torchdevlint.flow.scope.asserted import asserted_in
+from torchdevlint.flow.scope.device_questions import COUNTS, QUESTIONS, branched_by, demanded, is_list_of_names
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives, only
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.model import Applicability, Report, Severity, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import added_after, cut_after, fix
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import assignment_of, inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, inside, is_inside, nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = "test"
@@ -103,10 +106,10 @@ class NeverTrue(Fact, frozen=True):
     """A comparison, or a call of `isinstance`, that never holds, or always if it is `negated`.
 
     `asked` is the text of what is asked, and `wanted` that of what it is held against. `typed_at` is where ``.type``
-    makes the test right, if it does. `kind` says what is held against what: "string", "number" or "type"; or that a
-    function is "uncalled", or an attribute "called", which stands at `typed_at`. `where` is the place of the tensor in
-    words, for types, and `surely` whether it is an accelerator's, as far as this file goes. `asserted` says that an
-    ``assert`` stops the program there.
+    makes the test right, if it does. `kind` says what is held against what: "string", "number", "type" or "list"; or
+    that a function is "uncalled", "uncounted" where a number is wanted, or an attribute "called", which stands at
+    `typed_at`. `where` is the place of the tensor in words, for types, and `surely` whether it is an accelerator's, as
+    far as this file goes. `asserted` says that an ``assert`` stops the program there.
     """
 
     kind: str
@@ -120,13 +123,20 @@ class NeverTrue(Fact, frozen=True):
 
 
 _CPU_TYPES = torch_api.TENSOR_CLASSES - torch_api.ANY_TENSOR
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _OF_GPU = regex(r"\b(cuda|xpu|mps|npu|hpu)\.\w*Tensor|is_cuda")
 """What a function says that knows of the types of accelerators too."""
 
 
 def _note_comparison(event: Compared) -> None:
     node, symbol = event.node, event.node.ops[0]
+    for at, value in ((node.left, event.left), (node.comparators[0], event.right)):
+        if isinstance(symbol, (*_ORDERS, ast.Eq, ast.NotEq)) and isinstance(value, Ref) and value.name in COUNTS:
+            _record_uncalled(event.frame, event.state, at, "uncounted")
     if not isinstance(symbol, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+        return
+    if is_list_of_names(event.frame.function or event.frame.machine.tree, node):
+        _record_comparison(event, "list", node.left, node.comparators[0], event.right)
         return
     sides = [(node.left, event.left, node.comparators[0], event.right)]
     if isinstance(symbol, (ast.Eq, ast.NotEq)):
@@ -268,7 +278,7 @@ def _note_instance(frame: Frame, state: State, node: ast.Call, name: str, argume
         return
     machine = frame.machine
     argument = device.name if device.origin is Origin.ARGUMENT else None
-    if argument is not None and frame.function is not None and ast.dump(asked) in _demanded(frame.function):
+    if argument is not None and frame.function is not None and ast.dump(asked) in demanded(frame.function):
         return
     machine.record(
         ("never true", node),
@@ -286,47 +296,18 @@ def _note_instance(frame: Frame, state: State, node: ast.Call, name: str, argume
     )
 
 
-@once_a_node
-def _demanded(function: FunctionNode) -> frozenset[str]:
-    """What a function refuses unless it is of a type: ``assert isinstance(x, ..)``, ``if not ..: raise``.
-
-    Whoever calls it brings a tensor of the CPU.
-    """
-    tests = [each.test for each in nodes_in(function, ast.Assert)]
-    refused = [each.test for each in nodes_in(function, ast.If) if isinstance(each.body[-1], ast.Raise)]
-    tests += [each.operand for each in refused if isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.Not)]
-    calls = (each for test in tests for each in inside(test) if isinstance(each, ast.Call) and each.args)
-    return frozenset(ast.dump(each.args[0]) for each in calls if dotted_path(each.func) == "isinstance")
-
-
-_QUESTIONS = frozenset(
-    f"torch.{name}"
-    for name in (
-        "cuda.is_available",
-        "xpu.is_available",
-        "accelerator.is_available",
-        "backends.mps.is_available",
-        "backends.mps.is_built",
-        "distributed.is_available",
-        "distributed.is_initialized",
-    )
-)
-"""Functions that answer True or False."""
-
-
 def _note_asked(event: Asked) -> None:
-    """``if torch.cuda.is_available:``, also under ``not``, ``and`` and ``or``."""
+    """``if torch.cuda.is_available:``, also under ``not``, ``and`` and ``or``; ``2 * torch.cuda.device_count``."""
     node, name, machine = event.node, event.value.name, event.frame.machine
-    if name in _QUESTIONS and node in _branched_by(machine.reading.tree_here):
-        found = partial(NeverTrue, machine.span_of(node), "uncalled", machine.text_of(node), f"{name}()")
-        machine.record(("never true", node), found, event.state)
+    if name in QUESTIONS and node in branched_by(machine.reading.tree_here):
+        _record_uncalled(event.frame, event.state, node, "uncalled")
+    elif name in COUNTS:
+        _record_uncalled(event.frame, event.state, node, "uncounted")
 
 
-@once_a_node
-def _branched_by(tree: ast.Module) -> frozenset[ast.expr]:
-    """What the branches and conditional expressions of a file ask for its truth."""
-    branches: list[ast.If | ast.IfExp] = [*nodes_in(tree, ast.If), *nodes_in(tree, ast.IfExp)]
-    return frozenset(one for each in branches for one in asked_in(each.test))
+def _record_uncalled(frame: Frame, state: State, node: ast.expr, kind: str) -> None:
+    machine, text = frame.machine, frame.machine.text_of(node)
+    machine.record(("never true", node), partial(NeverTrue, machine.span_of(node), kind, text, f"{text}()"), state)
 
 
 def _note_called(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
@@ -370,6 +351,21 @@ def check(fact: NeverTrue) -> Iterator[Report]:
             message=f"{asked} has a number, such as `cuda:0`, which {wanted} has not: the test is {outcome}",
             symptom=f"{raised}: the test is {outcome}",
             help=f'compare {code(fact.asked + ".type")} with `"cuda"`',
+        )
+    elif fact.kind == "list":
+        yield Report(
+            span=fact.at,
+            message=f"{asked} is a string here, which equals no list: the test is {outcome}",
+            symptom=f"{raised}: the test is {outcome}",
+            help=f"write {code(fact.asked + (' not in ' if fact.negated else ' in ') + fact.wanted)}",
+        )
+    elif fact.kind == "uncounted":
+        yield Report(
+            span=fact.at,
+            message=f"{asked} is a function, which is no number, and is not called here",
+            symptom="a TypeError, on every machine: a function cannot be calculated with",
+            help=f"call it: {code(fact.asked + '()')}",
+            fix=fix(Applicability.SAFE, "call it", added_after(fact.at, "()")),
         )
     elif fact.kind == "uncalled":
         yield Report(

@@ -88,9 +88,10 @@ class DeviceNotForwarded(Fact, frozen=True):
     CPU), or ``call`` (`target` is a function that takes the parameter too); `suggestion` is what to write there. Where
     a place is ``asked`` for, it is that of the model `target`, which `parameter` holds and nobody reads. A ``mover`` is
     called after a move that it does not do; where a device is ``unread``, `target` makes a tensor without it, or what
-    was ``brought`` to the CPU is returned; where one is ``chosen``, `target` is what keeps another one. `text` is the
-    call at `at`, or what is at `at` instead of the parameter; `alone` says that nothing else has to be written, and
-    `keeps` that callers who leave the parameter out get what they got.
+    was ``brought`` to the CPU is returned; where one is ``chosen``, `target` is what keeps another one. A move that is
+    ``forgotten``, or ``dropped`` with all others, is `target`; in place of ``fallback``, `target` holds the default of
+    `parameter`. `text` is the call at `at`, or what is at `at` instead of the parameter; `alone` says that nothing else
+    has to be written, and `keeps` that callers who leave the parameter out get what they got.
     """
 
     function: str

@@ -7,7 +7,7 @@ from itertools import combinations, islice, product
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.events import Filled, Marked, Met, Mixed, Operated, Placed
+from torchdevlint.flow.events import Asked, Filled, Marked, Met, Mixed, Operated, Placed
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.arrays import picks_several
 from torchdevlint.flow.kinds.converted import asks_type
@@ -32,6 +32,7 @@ from torchdevlint.flow.state.devices import (
 from torchdevlint.flow.state.joins import alternatives, choose, distribute, is_number
 from torchdevlint.flow.state.limits import MAX_CREATIONS
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.parted import is_parted, was_left
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor, of_unknown
 from torchdevlint.flow.state.values import (
@@ -41,6 +42,7 @@ from torchdevlint.flow.state.values import (
     Choice,
     Conditions,
     Const,
+    Ref,
     Seq,
     Site,
     Step,
@@ -95,6 +97,9 @@ def combine(
     if Choice not in kinds:
         if Tensor in kinds:
             return _combine(frame, state, node, operation, operands, strict, in_place)
+        for at, value in operands if Ref in kinds else ():
+            if isinstance(value, Ref):
+                frame.machine.emit(Asked(frame, state, at, value))
         values = [value for _, value in operands]
         return NUMBER if all(map(is_number, values)) else of_unknown(values)
     choices = [alternatives(value, state.conditions) for _, value in operands]
@@ -213,12 +218,12 @@ def check(
     for something that comes later: no operator gets anything out of it.
     """
     known = relation(one[1].device, other[1].device)
-    if known is Relation.UNKNOWN and (_was_brought(one[1], other[1]) or _was_brought(other[1], one[1])):
+    if known is Relation.UNKNOWN and is_parted(frame, one[1], other[1]):
         known = Relation.DIFFER
     frame.machine.emit(Met(frame, state, node, one, other, known))
     if known is not Relation.DIFFER:
         return False
-    stayed, moved = (one, other) if stays_behind(one[1].device) else (other, one)
+    stayed, moved = (one, other) if stays_behind(one[1].device) or was_left(frame, one[1], other[1]) else (other, one)
     written = writes_one and stayed[1] is one[1]
     if stays_behind(stayed[1].device) and not strict and not written and not stayed[1].ndim:
         return False
@@ -230,13 +235,6 @@ def check(
         return False
     frame.machine.emit(Mixed(frame, state, node, operation, stayed, moved, written))
     return moved[1].device.origin is Origin.LITERAL
-
-
-def _was_brought(one: Tensor, other: Tensor) -> bool:
-    """Whether one was moved to the CPU from where the other one is: ``x + y.cpu()``, where `y` was made of `x`."""
-    if one.device != CPU or other.device.origin is Origin.TOP or on_cpu(other.device):
-        return False
-    return bool(one.steps) and one.steps[-1].left == other.device
 
 
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:

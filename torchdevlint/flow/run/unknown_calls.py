@@ -167,7 +167,8 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
     path = dotted_path(receiver)
     if device == TOP or "pipe" in (path or "").lower():
         return UNKNOWN
-    step = Step(f"moved to {device.describe()}", node)
+    held = state.env.get(path or "")
+    step = Step(f"moved to {device.describe()}", node, left=held.given if type(held) is Unknown else None)
     if path is None and on_cpu(device):
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
     if path is None:
