@@ -52,6 +52,7 @@ def left_alone(scope: ast.AST) -> set[ast.AST]:
     found: set[ast.AST] = {call.func for call in nodes_in(scope, ast.Call)}
     found.update(each.left for each in nodes_in(scope, ast.Compare) if isinstance(each.ops[0], (ast.Is, ast.IsNot)))
     found.update(_defaulted(scope))
+    found.update(call.args[0] for call in nodes_in(scope, ast.Call) if _only_looks(call))
     attributes = nodes_in(scope, ast.Attribute)
     found.update(each.value for each in attributes if each.attr in _KEEPS_PLACE)
     read = [each.value for each in attributes if each.attr in _SIZES]
@@ -62,6 +63,14 @@ def left_alone(scope: ast.AST) -> set[ast.AST]:
     dropped = (each for each in calls if isinstance(each, ast.Attribute))
     found.update(each.value for each in dropped if each.attr in torch_api.MODULE_MODES)
     return found
+
+
+_LOOK = frozenset({"isinstance", "type", "hasattr", "callable", "id", "print", "repr", "str"})
+"""Functions of Python that leave their argument as it is."""
+
+
+def _only_looks(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id in _LOOK and bool(call.args)
 
 
 def _holders(node: ast.expr) -> Iterator[ast.expr]:

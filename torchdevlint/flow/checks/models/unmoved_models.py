@@ -19,16 +19,28 @@ from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.scope.names import argument_names, dotted_path, mentions_cuda, mentions_device, positional_names
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import Scope, asked_in, bindings_in
-from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT, TOP, VALUELESS_TYPES, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
-from torchdevlint.flow.state.values import AT_LEAST_1, Choice, Library, Obj, Ref, Step, Tensor, Unknown, Value
-from torchdevlint.source.nodes import inside, is_below, nodes_in, once_a_node
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    Choice,
+    Const,
+    Library,
+    Number,
+    Obj,
+    Ref,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.source.nodes import arguments_of, inside, is_below, nodes_in, once_a_node
 
 _PLACES = frozenset({"is_cuda", "parameters", "device"})
 """What tells where a tensor or a Module is."""
@@ -202,6 +214,8 @@ def _note_unknown(event: LayerCalled) -> None:
         step = Step(f"made of `{machine.text_of(copied[1])}` before that was moved", copied[0], of_module=True)
     elif twin is not None:
         step = Step(f"made here, as what `{machine.text_of(twin[1])}` moves", twin[0], of_module=True)
+    elif (made := _made_of_numbers(frame, state, path)) is not None:
+        step = Step("made here", made, of_module=True)
     if step is not None:
         meet(frame, state, node, event.layer, (step,), moved[0])
 
@@ -258,6 +272,28 @@ def _made_like(frame: Frame, path: str) -> tuple[ast.Call, ast.Call] | None:
             if dotted_path(receiver) in same or _makes([receiver], maker):
                 return made, call
     return None
+
+
+def _made_of_numbers(frame: Frame, state: State, path: str) -> ast.Call | None:
+    """``net = Net(10)``, by a class that is not known, which nothing tells of a device; and the code trains `net`."""
+    scope, made = _bound_to(frame, path)
+    if scope is None or made is None or "." in path or not tells_of_models(frame, state):
+        return None
+    callee = frame.evaluate(made.func, state)
+    name = callee.name if isinstance(callee, Ref) else "torch."
+    if name.startswith("torch.") or not name.rpartition(".")[2].lstrip("_")[:1].isupper():
+        return None
+    if asked_in(scope).get(path, set()).isdisjoint(torch_api.MODULE_ONLY_ATTRIBUTES):
+        return None
+    if any(mentions_device(each.arg or "device") or mentions_cuda(each.arg or "") for each in made.keywords):
+        return None
+    given = [frame.evaluate(each, state) for each in arguments_of(made)]
+    plain = all(isinstance(each, (Const, Number)) for each in given)
+    return made if plain and not any(_names_place(each) for each in given) else None
+
+
+def _names_place(value: Value) -> bool:
+    return isinstance(value, Const) and isinstance(value.value, str) and literal(value.value) != TOP
 
 
 def _makes(values: list[ast.expr], maker: str) -> bool:
