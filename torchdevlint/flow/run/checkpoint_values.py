@@ -7,6 +7,7 @@ import ast
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.scope.assigned import targets_by_value
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, HOST, TOP, Origin, on_cpu
@@ -25,6 +26,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.nodes import nodes_in
 
 _PARTS = frozenset({"get", "pop", "copy", "items", "values", "state_dict", "float"})
 _PUT = frozenset({Origin.EXPRESSION, Origin.LITERAL})
@@ -42,9 +44,16 @@ def load(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Value
 
 
 def _is_run(frame: Frame, node: ast.Call) -> bool:
-    """Whether what a load gives is bound to a name that is called, as a whole model is, and never asked for a key."""
+    """Whether what a load gives is bound to a name that is called, as a whole model is, and never asked for a key.
+
+    An attribute of `self` may be called by any method.
+    """
     scope = frame.function or frame.machine.tree
     target = targets_by_value(scope).get(node)
+    if isinstance(target, ast.Attribute) and frame.owner is not None:
+        path, owner = dotted_path(target), frame.owner.node
+        called = any(dotted_path(each.func) == path for each in nodes_in(owner, ast.Call))
+        return called and not any(dotted_path(each.value) == path for each in nodes_in(owner, ast.Subscript))
     uses = uses_in(scope).get(target.id) if isinstance(target, ast.Name) else None
     return uses is not None and uses.called and not uses.is_container
 

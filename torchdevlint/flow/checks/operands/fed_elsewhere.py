@@ -2,8 +2,9 @@
 
 ``self.model(states.to(self.device))`` in one method says where the model is; ``self.model(torch.tensor(state))`` in
 another forgets it, and so does a loop over a loader that gives it the batch as it came. So does a method that asks the
-model for its place: ``x.to(next(self.model.parameters()).device)``. What builds the object may try the model before
-anything is moved, and who brings the model to the CPU for a while knows where it is.
+model for its place: ``x.to(next(self.model.parameters()).device)``, and one that loads it as a whole to a device. What
+builds the object may try the model before anything is moved, and who brings the model to the CPU for a while knows
+where it is.
 """
 
 from __future__ import annotations
@@ -21,29 +22,38 @@ from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.chains import moved_in
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, mentions_device, places_in
+from torchdevlint.flow.scope.names import (
+    argument_names,
+    dotted_path,
+    last_name,
+    mentions_device,
+    places_in,
+    public_path,
+)
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import LOADER, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import keyword_of, nodes_in
 
 
 def _note_layer(event: LayerCalled) -> None:
     frame, node = event.frame, event.node
-    if frame.depth or scatters(frame) or event.state.guarded or not is_named_like_a_model(node.func):
+    if frame.depth or scatters(frame) or event.state.guarded:
         return
     spread = [each.value for each in node.keywords if each.arg is None] if not node.args else []
     given = [(each, frame.evaluate(each, event.state)) for each in spread] or event.operands
-    move = _moved_for_it(frame, node) if given else None
-    if move is None:
+    move = _moved_for_it(frame, node) if given and is_named_like_a_model(node.func) else None
+    shown = move or (_loaded_for_it(frame, node) if given else None)
+    if shown is None:
         return
     at, value = given[0]
     if at not in (*node.args[:1], *spread) or is_bookkeeping(dotted_path(at)) or may_move(frame, node, at):
         return
     if isinstance(value, Tensor) and (is_made_here(frame, value) or _is_of_loader(frame, value)):
-        there, path = frame.machine.text_of(places_in(move)[0]), frame.machine.text_of(node.func)
-        step = Step(f"`{path}` is given what was moved to `{there}` here", move)
+        place = places_in(shown)[0] if move else keyword_of(shown, "map_location")
+        there, path = frame.machine.text_of(place), frame.machine.text_of(node.func)  # type: ignore[arg-type]
+        step = Step(f"`{path}` is {'given what was moved' if move else 'loaded'} to `{there}` here", shown)
         model = Tensor(Device(Origin.EXPRESSION, there), AT_LEAST_1, (), (step,))
         frame.machine.emit(Mixed(frame, event.state, node, f"`{path}()`", (at, value), (node.func, model)))
 
@@ -70,6 +80,28 @@ def _moved_for_it(frame: Frame, node: ast.Call) -> ast.Call | None:
     moves = (each for method in methods for each in _moved_inputs(method, path))
     found = next((each for each in moves if (dotted_path(places_in(each)[0]) or "").startswith("self.")), None)
     return found or next(_moved_to_it(owner.node, path), None)
+
+
+def _loaded_for_it(frame: Frame, node: ast.Call) -> ast.Call | None:
+    """``self.net = torch.load(path, map_location=self.device)``: what is called was saved as a whole, and is there.
+
+    Its constructor may be given another one.
+    """
+    function, owner, path = frame.function, frame.owner, dotted_path(node.func) or ""
+    if owner is None or owner.is_module or not path.startswith("self.") or path.count(".") > 1:
+        return None
+    if getattr(function, "name", "__init__") == "__init__" or path in moved_in(owner.node):
+        return None
+    bound = values_by_path(owner.node).get(path, [])
+    loads = [each for each in bound if isinstance(each, ast.Call) and _is_placed_load(each)]
+    others = [each for each in bound if each not in loads]
+    return loads[0] if loads and all(isinstance(each, ast.Name) for each in others) else None
+
+
+def _is_placed_load(call: ast.Call) -> bool:
+    place = keyword_of(call, "map_location")
+    placed = place is not None and mentions_device(last_name(place))
+    return placed and public_path(call.func) in ("torch.load", "torch.jit.load")
 
 
 def _moved_to_it(node: ast.ClassDef, path: str) -> Iterator[ast.Call]:

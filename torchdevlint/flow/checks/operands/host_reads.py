@@ -178,7 +178,7 @@ def _note_library(event: LibraryCalled) -> None:
     if event.name.startswith("numpy.") and event.name.rpartition(".")[2] not in _ITERATING:
         read = [each for each in read if not _is_generator(frame, each[0])]
     for value_node, value in (each for one in read for each in tensor_operands(*one)):
-        found = _one_tensor(value, state)
+        found = _one_tensor(frame, value, state)
         if found is None or (found.opaque and (joins or value_node in sequences)) or _may_be_array(frame, found):
             continue
         _note(frame, state, event.node, value_node, found, of_list=value_node in sequences)
@@ -204,18 +204,22 @@ def _note_item(event: ItemAssigned) -> None:
     if event.value_node is None or not isinstance(event.base, Unknown):
         return
     frame, state, target, value_node = event.frame, event.state, event.node, event.value_node
-    found = _one_tensor(event.value, state)
+    found = _one_tensor(frame, event.value, state)
     if found is None or not (found.ndim or found.opaque) or not _is_array(frame, target.value, state):
         return
     if not is_one_of_array(frame, target):
         _note(frame, state, target, value_node, found)
 
 
-def _one_tensor(value: Value, state: State) -> Tensor | None:
+def _one_tensor(frame: Frame, value: Value, state: State) -> Tensor | None:
     """The tensor that a value is; also where an attribute holds what it was given, and later a moved model."""
     if isinstance(value, Tensor):
         return value
     found = alternatives(value, state.conditions)
+    # what it is without an accelerator does not count: ``if args.cuda: x = x.cuda()``
+    used = [each for each in found if not frame.machine.is_without_accelerator(each[0])]
+    if len(used) == 1 and len(found) > 1 and isinstance(used[0][1], Tensor):
+        return used[0][1]
     tensors = [(conditions, each) for conditions, each in found if isinstance(each, Tensor)]
     if len(tensors) != 1 or tensors[0][0] or any(not isinstance(each, (Tensor, Unknown)) for _, each in found):
         return None

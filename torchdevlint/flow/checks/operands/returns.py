@@ -69,7 +69,8 @@ def _note_marked(event: Marked) -> None:
 
 
 def _is_beside(value: Value, mask: Tensor) -> bool:
-    return isinstance(value, Tensor) and value.device == mask.device
+    place = value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
+    return place == mask.device
 
 
 def _is_sized_by(frame: Frame, node: ast.AST, name: str) -> bool:
