@@ -15,9 +15,10 @@ from torchdevlint.flow.run.built_of_own import REGISTERED
 from torchdevlint.flow.run.constant_modules import holds_nothing
 from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
-from torchdevlint.flow.run.modules import call_module, where_made
+from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, where_made
 from torchdevlint.flow.run.moves import after_tested, as_moved, method_device, to_device
 from torchdevlint.flow.run.objects import registered, relocate, write_attribute
+from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.unknown_calls import of_inputs
 from torchdevlint.flow.scope.brought_back import is_brought_back
 from torchdevlint.flow.scope.chains import module_in
@@ -65,6 +66,10 @@ def call_module_method(
         place = _place_of_argument(frame, callee.value) if device == TOP and target.device is None else device
         each = Tensor(place, None, (), steps, parameter=True)
         return Seq(None, sequence([TEXT, each]) if name.startswith("named") else each)
+    if name == "forward" and isinstance(receiver, Super) and isinstance(target, Obj):
+        # a base that no file shows, which takes and gives what a layer of unknown class does
+        operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
+        return opaque_result(operands, device, given_by(target, device, node))
     if name == "update" and isinstance(target, Library):
         metrics.compare(frame, state, node, target.name, arguments)
     if name == "state_dict":
