@@ -47,6 +47,8 @@ def _look(frame: Frame, state: State, node: ast.Call, operands: Operands, is_sho
     if _IS_A_STEP.search(last_name(node.func)) or not frame.machine.words.isdisjoint(_BRINGS_TARGETS):
         return
     given = [(at, value) for at, value in operands if at in node.args[:2]]
+    if isinstance(node.func, ast.Subscript) and any(_is_put_there(value) for _, value in given):
+        return  # a function of a table may move what it is given
     if len(given) == 2 and sum(_is_made(value) for _, value in given) == 1:
         places = _MOVED if is_short else _PLACED
         compared = [(at, _compared(frame, state, at, value, places)) for at, value in given]
