@@ -36,6 +36,7 @@ if torch.cuda.is_available():
     def other(net, data):
         return data
 """
+LEFT = ["loading.py:TDL201"]
 OF_OTHERS = """
 for of_the_file in []:
     pass
@@ -114,6 +115,25 @@ def test_what_raises_wherever_it_is_run(tmp_path: Path, line: str) -> None:
 )
 def test_what_may_be_right(tmp_path: Path, line: str) -> None:
     assert findings(tmp_path, line) == ["loading.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("brought", "expected"),
+    [
+        ("from measures import *\n", []),
+        ("from measures import *\nfrom helper import *\n", []),
+        ("from measures import *\nif __name__ == '__main__':\n    def measure(net):\n        return net\n", LEFT),
+        ("from measures import *\nfrom other_measures import *\n", LEFT),
+        ("from measures import *\nfrom torch.nn.functional import *\n", LEFT),
+    ],
+    ids=["one that has it", "another one without it", "its own", "two that have it", "what is not seen"],
+)
+def test_arguments_of_what_is_imported_with_all_others(tmp_path: Path, brought: str, expected: list[str]) -> None:
+    measures = "def measure(net, data):\n    return net(data)\n"
+    files = {"helper": ASKING, "loading": LOADING, "trainer": TRAINED, "measures": measures}
+    files["other_measures"] = "def measure(net):\n    return net\n"
+    main = MAIN.replace(RESUMES, f"    measure(trainer.net)\n{RESUMES}")
+    assert found(application(tmp_path, **files, main=brought + main)) == expected
 
 
 @pytest.mark.parametrize("line", ["from torch.nn.functional import *\n", "globals().update(gone=3)\n"])

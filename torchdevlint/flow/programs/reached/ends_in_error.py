@@ -16,7 +16,7 @@ from torchdevlint.flow.programs.reached.missing_attributes import asks_what_is_m
 from torchdevlint.flow.programs.reached.missing_options import MissingOptions
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.imported_names import Defined, defined, definitions
 from torchdevlint.flow.scope.names import public_path
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile
@@ -183,13 +183,24 @@ def _defined_as(scope: Scope, name: str) -> ast.stmt | None:
     statements = file.bindings.get(name, ())
     if any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in statements):
         led = defined(scope.project, file.path, file.tree, name) if len(statements) == 1 else None
-        if led is None:
-            return None
-        file, path = led
-        statements = file.bindings.get(path, ())
+    else:
+        led = (file, name) if statements else _brought_alone(scope, name)
+    if led is None:
+        return None
+    file, path = led
+    statements = file.bindings.get(path, ())
     is_alone = len(statements) == 1 and path not in file.rebound
-    definitions = [each for each in file.tree.body if getattr(each, "name", None) == path]
-    return definitions[0] if is_alone and definitions == list(statements) else None
+    named = [each for each in file.tree.body if getattr(each, "name", None) == path]
+    return named[0] if is_alone and named == list(statements) else None
+
+
+def _brought_alone(scope: Scope, name: str) -> Defined | None:
+    """Where the one module defines a name that is imported with all others of it; nothing else may bind it as well."""
+    file, project = scope.file, scope.project
+    if name in _bound_at_top(file.tree) or any(project.locate(file.path, *each) is None for each in file.stars):
+        return None
+    found = list(definitions(project, file.path, file.tree, name)) if file.stars else []
+    return found[0] if len(found) == 1 else None
 
 
 def _init_of(node: ast.ClassDef) -> ast.FunctionDef | None:
