@@ -1,8 +1,9 @@
 """Questions where a tensor is, after which it stays there: ``if x.device != w.device: x = x`` (TDL310).
 
 Who asks means to bring it over, and what is bound in that case is what it was. The same holds where a switch is asked,
-``if self.use_gpu: x = x``, and where both arms of that give back the same. A conversion is nothing else beside
-the place of another tensor; where a test names a type of device, ``if not x.is_cuda: x = x.float()`` may be meant.
+``if self.use_gpu: x = x``, and where both arms of that give back the same. So does a loop that asks each item whether
+it is a tensor, and puts it back as it is. A conversion is nothing else beside the place of another tensor; where a test
+names a type of device, ``if not x.is_cuda: x = x.float()`` may be meant.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import imports_torch
-from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
+from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device, public_path
 from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import assignment_of, inside, is_below, nodes_in
 
@@ -40,7 +41,8 @@ def _note_end(event: FileEnded) -> None:
 
 def _asks_for_place(asked: ast.If) -> bool:
     """Whether a test may be one that `_kept` wants, as far as its parts and the size of its body say."""
-    return len(asked.body) == 1 and any(_says_apart(each) or _is_switch(each) for each in _parts(asked))
+    asks = (_says_apart(each) or _is_switch(each) or _asks_for_tensor(each) for each in _parts(asked))
+    return len(asked.body) == 1 and any(asks)
 
 
 def _parts(asked: ast.If) -> list[ast.expr]:
@@ -51,8 +53,10 @@ def _kept(function: FunctionNode, asked: ast.If) -> ast.expr | None:
     """What a test asks the place for, or for the use of an accelerator, and is bound or returned as it was."""
     if not _asks_for_place(asked):
         return None
-    differ = any(map(_says_apart, _parts(asked)))
     [only] = asked.body
+    if any(map(_asks_for_tensor, _parts(asked))):
+        return _put_back(function, only)
+    differ = any(map(_says_apart, _parts(asked)))
     if isinstance(only, ast.Return) and isinstance(only.value, ast.Name):
         other = asked.orelse[0] if len(asked.orelse) == 1 else _next(function, asked)
         return only.value if isinstance(other, ast.Return) and _same(other.value, only.value) else None
@@ -65,7 +69,7 @@ def _kept(function: FunctionNode, asked: ast.If) -> ast.expr | None:
     if dotted_path(value) is None:
         return None
     itself = _same(assigned.targets[0], value)
-    return value if itself or (differ and _is_item_of_loop(function, assigned.targets[0], value)) else None
+    return value if itself or (differ and _put_back(function, only, value) is not None) else None
 
 
 def _is_and(test: ast.expr) -> bool:
@@ -108,21 +112,50 @@ def _keeps_place(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _KEEPS_PLACE
 
 
-def _is_item_of_loop(function: FunctionNode, target: ast.expr, value: ast.expr) -> bool:
-    """``state[key] = value`` in ``for key, value in state.items()``, which binds `value` to nothing else."""
-    if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Name):
+def _asks_for_tensor(test: ast.expr) -> bool:
+    """``isinstance(v, torch.Tensor)``, ``torch.is_tensor(v)``."""
+    if not isinstance(test, ast.Call) or not test.args or not isinstance(test.args[0], ast.Name):
         return False
-    return any(_walks(loop, target, value) for loop in nodes_in(function, ast.For))
+    if public_path(test.func) == "torch.is_tensor":
+        return True
+    return dotted_path(test.func) == "isinstance" and public_path(test.args[-1]) in torch_api.ANY_TENSOR
 
 
-def _walks(loop: ast.For, target: ast.Subscript, value: ast.Name) -> bool:
-    walked = loop.iter.func if isinstance(loop.iter, ast.Call) else None
-    if not isinstance(walked, ast.Attribute) or walked.attr != "items" or not isinstance(loop.target, ast.Tuple):
+def _put_back(function: FunctionNode, statement: ast.stmt, value: ast.expr | None = None) -> ast.Name | None:
+    """The item of a loop that ``state[key] = value``, or ``setattr(self, key, value)``, puts where it was.
+
+    The loop goes over ``state.items()`` or ``vars(self).items()``, and binds `value` to nothing else.
+    """
+    assigned, call = assignment_of(statement), statement.value if isinstance(statement, ast.Expr) else None
+    if assigned is not None and isinstance(assigned.targets[0], ast.Subscript):
+        target = assigned.targets[0]
+        holders, key, item = [ast.unparse(target.value)], target.slice, value or assigned.value
+    elif isinstance(call, ast.Call) and dotted_path(call.func) == "setattr" and len(call.args) > _KEY_AND_VALUE:
+        name, key, item = ast.unparse(call.args[0]), call.args[1], call.args[2]
+        holders = [f"vars({name})", f"{name}.__dict__"]
+    else:
+        return None
+    if not isinstance(item, ast.Name) or not isinstance(key, ast.Name):
+        return None
+    return item if any(_walks(loop, holders, key.id, item) for loop in nodes_in(function, ast.For)) else None
+
+
+_KEY_AND_VALUE = 2
+
+
+def _walks(loop: ast.For, holders: list[str], key: str, value: ast.Name) -> bool:
+    walked = loop.iter.args[0] if _is_copied(loop.iter) else loop.iter  # type: ignore[attr-defined]
+    items = walked.func if isinstance(walked, ast.Call) else None
+    if not isinstance(items, ast.Attribute) or items.attr != "items" or not isinstance(loop.target, ast.Tuple):
         return False
-    if not is_below(value, loop) or value.id in values_by_path(loop):
+    if not is_below(value, loop) or value.id in values_by_path(loop) or key in values_by_path(loop):
         return False
-    names = [dotted_path(each) for each in loop.target.elts]
-    return _same(walked.value, target.value) and names == [dotted_path(target.slice), value.id]
+    return ast.unparse(items.value) in holders and list(map(dotted_path, loop.target.elts)) == [key, value.id]
+
+
+def _is_copied(node: ast.expr) -> bool:
+    """``list(state.items())``."""
+    return isinstance(node, ast.Call) and dotted_path(node.func) in ("list", "tuple") and len(node.args) == 1
 
 
 def _same(one: ast.expr | None, other: ast.expr | None) -> bool:
