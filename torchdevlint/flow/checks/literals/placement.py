@@ -40,6 +40,8 @@ from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, nodes_in
 
 _OF_OTHERS = regex(r"\b(?:mps|xpu|npu|hpu)\.is_available")
+_AGREE = regex(r"[\w.]+\.device == [\w.]+\.device$")
+"""Where two tensors are in one place, which may be any: behind ``if a.device != b.device: raise``."""
 _MODEL = regex(r"model|net|module", re.IGNORECASE)
 _ABOUT_ACCELERATORS = regex(r"cuda|gpu|device|is_available", re.IGNORECASE)
 
@@ -288,7 +290,8 @@ def is_what_it_is_for(frame: Frame) -> bool:
 
 def is_guarded(state: State) -> bool:
     """Whether a test that asks for an accelerator, in whatever words, encloses the place."""
-    return state.guarded or any(_is_about_accelerators(key) for key, _ in state.conditions)
+    asked = (_AGREE.sub("", key) if arm else key for key, arm in state.conditions)
+    return state.guarded or any(map(_is_about_accelerators, asked))
 
 
 @lru_cache(maxsize=4096)
