@@ -59,6 +59,20 @@ def test_an_attribute_that_nothing_gives_the_object(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("self.model(saved)", []),
+        ("self.load_state_dict(saved)", ["filters.py:TDL201"]),
+        ("self.save()", ["filters.py:TDL201"]),
+        ("self.register_parameter('model', saved)", ["filters.py:TDL201"]),
+    ],
+    ids=["what it has not", "what Modules have", "its own method", "what registers"],
+)
+def test_an_attribute_that_is_called(tmp_path: Path, asked: str, expected: list[str]) -> None:
+    assert found(application(tmp_path, filters=FILTERS.replace(ASKED, asked), main=MAIN)) == expected
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("self.model", "self.net"),

@@ -1,4 +1,4 @@
-"""Attributes of objects that nothing ever gives them: ``self.model.eval()`` in a class that keeps no `model`.
+"""Attributes of objects that nothing ever gives them: ``self.model.eval()``, or ``self.model(x)``, without a `model`.
 
 Whoever comes there ends in an AttributeError, on every machine.
 """
@@ -15,8 +15,15 @@ from torchdevlint.source.nodes import inside, nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _KNOWN_BASES = frozenset("object builtins.object abc.ABC torch.nn.Module torch.nn.modules.module.Module".split())
-_OF_MODULES = frozenset("training forward dump_patches call_super_init".split())
-"""What a Module has that its own methods may ask."""
+_OF_MODULES = frozenset(
+    """
+    T_destination add_module apply bfloat16 buffers call_super_init children compile cpu cuda double dump_patches eval
+    extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu load_state_dict modules
+    mtia named_buffers named_children named_modules named_parameters parameters requires_grad_ set_extra_state
+    set_submodule share_memory state_dict to to_empty train training type xpu zero_grad
+    """.split()
+)
+"""What a Module has that its own methods may ask or call, but for what registers something."""
 _DYNAMIC = frozenset(
     "setattr delattr hasattr getattr vars locals __dict__ __getattr__ __getattribute__ __setattr__ __slots__ "
     "add_module register_module register_buffer register_parameter".split()
@@ -27,14 +34,14 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def asks_what_is_missing(scope: Scope, call: ast.Call) -> bool:
-    """Whether a method asks an attribute of its object for something, and nothing gives the object that attribute.
+    """Whether a method calls an attribute of its object, or a method of that, and nothing gives it that attribute.
 
     All classes of the object have to be seen: its bases, those that are derived from it, and who else writes to it.
     """
     owner, path = scope.owner, dotted_path(call.func)
     first, _, rest = (path or "").partition(".")
-    name, _, method = rest.partition(".")
-    if owner is None or first != "self" or not method or name.startswith("_") or name in _OF_MODULES:
+    name = rest.partition(".")[0]
+    if owner is None or first != "self" or not name or name.startswith(("_", "register_")) or name in _OF_MODULES:
         return False
     if not name.isidentifier():  # ``self.kept["net"].eval()`` asks for an item of what is kept
         return False
