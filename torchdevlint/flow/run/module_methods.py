@@ -15,6 +15,7 @@ from torchdevlint.flow.run.built_of_own import REGISTERED
 from torchdevlint.flow.run.constant_modules import holds_nothing
 from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
+from torchdevlint.flow.run.model_places import GIVE_PARAMETERS, parameters_in, place_of_given
 from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, where_made
 from torchdevlint.flow.run.moves import after_tested, as_moved, method_device, to_device
 from torchdevlint.flow.run.objects import registered, relocate, write_attribute
@@ -22,9 +23,9 @@ from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.unknown_calls import of_inputs
 from torchdevlint.flow.scope.brought_back import is_brought_back
 from torchdevlint.flow.scope.chains import module_in
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
+from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -60,12 +61,11 @@ def call_module_method(
         note_hook(frame, state, node, target, arguments)
         return UNKNOWN
     device = target.device if target.device is not None and target.device != DEFAULT else TOP
-    if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
+    if name in GIVE_PARAMETERS:
         own = Step("the model's own" if target.device == DEFAULT else OF_A_MODEL_ELSEWHERE, node, of_module=True)
         steps = where_made(target) if target.placed is not None else (own,)
-        place = _place_of_argument(frame, callee.value) if device == TOP and target.device is None else device
-        each = Tensor(place, None, (), steps, parameter=True)
-        return Seq(None, sequence([TEXT, each]) if name.startswith("named") else each)
+        place = place_of_given(frame, callee.value) if device == TOP and target.device is None else device
+        return parameters_in(place, name, steps)
     if name == "forward" and isinstance(receiver, Super) and isinstance(target, Obj):
         # a base that no file shows, which takes and gives what a layer of unknown class does
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
@@ -123,20 +123,6 @@ def _is_forward(name: str, model: Library) -> bool:
 
 _DATA_COMES_ALONG = frozenset({"forward_backward", "forward_step"})
 """What trainers call a whole step, to which they bring the batch themselves."""
-
-
-_BEFORE_USE = regex(r"init|reset|build|creat|make|setup|load|conver|quanti|prun|fuse|copy|clone", re.IGNORECASE)
-"""Words of functions that prepare a model, which is often before anything moves it."""
-
-
-def _place_of_argument(frame: Frame, model: ast.expr) -> Device:
-    """Where a model is that came as an argument: its callers have it wherever they want, in use on an accelerator."""
-    function = frame.function
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not isinstance(model, ast.Name):
-        return TOP
-    if frame.depth or model.id not in argument_names(function) or _BEFORE_USE.search(function.name):
-        return TOP
-    return Device(Origin.ARGUMENT, model.id)
 
 
 def _loss(frame: Frame, node: ast.Call, device: Device) -> Value:

@@ -55,7 +55,7 @@ def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
     if given is None or given.origin not in (Origin.ARGUMENT, Origin.MODEL) or frame.function is None:
         return value
     used, asked = uses_in(frame.function), asked_in(frame.function)
-    for node in _calculated_with(frame.function, at):
+    for node in calculated_with(frame.function, at):
         parted = isinstance(node, ast.Subscript) and (grows(node.slice) or takes_along(node.slice))
         name = dotted_path(node.value if parted else node)  # type: ignore[attr-defined]
         if name is None:
@@ -92,7 +92,7 @@ def _first_input(frame: Frame, origin: Origin) -> list[str]:
     return [name for name in first if _OF_TENSORS.fullmatch(name)] if of_module and not frame.depth else []
 
 
-def _calculated_with(function: Scope, node: ast.expr, names: int = 0) -> Iterator[ast.expr]:
+def calculated_with(function: Scope, node: ast.expr, names: int = 0) -> Iterator[ast.expr]:
     """The names in ``a * x - b``, ``~(x > 0)``, ``(a * b).sum(0)``, and paths such as ``system.momenta``.
 
     Also ``t[:, None]``, and what a name is made of that is bound once.
@@ -112,4 +112,4 @@ def _calculated_with(function: Scope, node: ast.expr, names: int = 0) -> Iterato
         parts = made if len(made) == 1 and isinstance(made[0], (ast.BinOp, ast.Call)) else []
         names += 1
     for each in parts:
-        yield from _calculated_with(function, each, names)
+        yield from calculated_with(function, each, names)

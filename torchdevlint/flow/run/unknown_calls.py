@@ -14,6 +14,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import compare_with_batch, compare_with_target
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.kernel_launches import is_launch, launch
+from torchdevlint.flow.run.model_places import GIVE_PARAMETERS, parameters_of_kept
 from torchdevlint.flow.run.moves import after_tested, method_device, number_of_device, to_device
 from torchdevlint.flow.run.numpy_reads import note_unknown
 from torchdevlint.flow.run.objects import write_attribute
@@ -300,6 +301,8 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
             return UNKNOWN
         frame.machine.emit(Placed(frame, state, node, device))
         return _moved_unknown(frame, state, node, callee.value, after_tested(frame, state, device))
+    if name in GIVE_PARAMETERS:
+        return parameters_of_kept(frame, node, callee)
     if name == "detach":
         return _held_by_layer(frame, state, callee.value)
     if name == "get_device" and _has_shape(frame, callee.value):

@@ -10,6 +10,7 @@ import ast
 
 from torchdevlint.flow.events import LayerCalled, Mixed, Operated
 from torchdevlint.flow.kinds.sizes import sizes_asked
+from torchdevlint.flow.run.operand_kinds import calculated_with
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.knowing_devices import knows_devices
@@ -48,16 +49,24 @@ def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: O
     if not made:
         return
     for at, value in operands:
-        name = dotted_path(at)
-        if name is None or not _is_unknown(value) or not _may_be_elsewhere(frame, state, name):
-            continue
-        for stayed_at, stayed in made:
-            if all(_is_sized_after(site, name) for site in stayed.creations):  # type: ignore[attr-defined]
-                step = Step(f"`{name}` is asked for its shape, so that both go together", at)
-                other = Tensor(Device(Origin.ARGUMENT, name), None, (), (step,))
-                pair = (stayed_at, stayed), (at, other)
-                frame.machine.emit(Mixed(frame, state, node, operation, *pair))  # type: ignore[arg-type]
-                return
+        for name in _names(frame, at) if _is_unknown(value) else ():
+            if not _may_be_elsewhere(frame, state, name):
+                break
+            for stayed_at, stayed in made:
+                if all(_is_sized_after(site, name) for site in stayed.creations):  # type: ignore[attr-defined]
+                    step = Step(f"`{name}` is asked for its shape, so that both go together", at)
+                    other = Tensor(Device(Origin.ARGUMENT, name), None, (), (step,))
+                    pair = (stayed_at, stayed), (at, other)
+                    frame.machine.emit(Mixed(frame, state, node, operation, *pair))  # type: ignore[arg-type]
+                    return
+
+
+def _names(frame: Frame, at: ast.expr) -> list[str]:
+    """What an operand is, or is calculated with, element by element: ``gain / current``."""
+    own = dotted_path(at)
+    if own is not None or frame.function is None:
+        return [own] if own is not None else []
+    return [name for each in calculated_with(frame.function, at) if (name := dotted_path(each)) is not None]
 
 
 def _is_made(value: Value) -> bool:
