@@ -24,9 +24,10 @@ from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Seq, Step, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import UNKNOWN, Map, Record, Seq, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, once_a_node
 
@@ -41,6 +42,8 @@ _FOR_THE_CPU = regex(
 _OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|transform|preprocess|load|read")
 """Words of what is prepared on the CPU."""
 _STAND_INS = frozenset({"register_fake", "impl_abstract"})
+
+_ANYWHERE = frozenset({Origin.ARGUMENT, Origin.MODEL, Origin.EXPRESSION})
 
 Part = tuple[ast.expr, Tensor]
 
@@ -145,23 +148,28 @@ def _note_returned(event: Returned) -> None:
 
 
 def _tensors_in(value: Value) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, Seq) and value.items is not None:
-        yield from (each for each in value.items if isinstance(each, Tensor))
+    """What is returned, or is a part of a tuple, a dict or an object of named fields that is."""
+    parts: Iterable[Value] = (value,)
+    if isinstance(value, Seq):
+        parts = value.items or ()
+    elif isinstance(value, (Map, Record)):
+        parts = [each for _, each in value.items]
+    yield from (each for each in parts if isinstance(each, Tensor))
 
 
 def _arguments(state: State, function: FunctionNode, surely: bool = False) -> Iterator[tuple[str, Tensor]]:
-    """The tensors that a function was given, as long as they are bound to their names.
+    """The tensors that a function was given, as long as they are bound to their names, be they moved on some paths.
 
     What stands in for an operator is given what that is given, tensors first; and so is a `Function` of autograd.
     """
     for parameter in (*function.args.posonlyargs, *function.args.args):
         name = parameter.arg
-        value = state.env.get(name)
-        if isinstance(value, Tensor) and value.device.origin in (Origin.ARGUMENT, Origin.MODEL):
-            yield name, value
-        elif surely and isinstance(value, Unknown):
+        value = state.env.get(name, UNKNOWN)
+        for _, each in alternatives(value, state.conditions):
+            if isinstance(each, Tensor) and each.device.origin in _ANYWHERE:
+                yield name, each
+                break
+        if surely and isinstance(value, Unknown):
             yield name, Tensor(Device(Origin.ARGUMENT, name), steps=(Step("the operator is given it here", parameter),))
 
 
