@@ -11,6 +11,7 @@ from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.modules import construct
 from torchdevlint.flow.run.objects import on_the_model
+from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.outputs import note_classes, taken_by_loss
 from torchdevlint.flow.run.python_calls import call_builtin
@@ -193,7 +194,7 @@ def _operation(
         return UNKNOWN
     if plain in torch_api.CROSSING:
         return UNKNOWN
-    operands = operands_of(plain, arguments, 0)
+    operands = told_by_other(frame, operands_of(plain, arguments, 0))
     if plain in torch_api.FUNCTIONAL_LOSSES:
         operands = taken_by_loss(frame, state, operands, False)
     if "out" in arguments.keywords:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.run.operations import Operands
@@ -35,7 +35,7 @@ def told_by_other(frame: Frame, operands: Operands, product: bool = False) -> Op
     matrix `product` there are no numbers at all.
     """
     kinds = {type(value) for _, value in operands}
-    if Tensor not in kinds and Choice not in kinds:
+    if Choice not in kinds and not (Tensor in kinds and Unknown in kinds):
         return operands
     held = [each for _, value in operands for _, each in alternatives(value)]
     if product and any(isinstance(each, Tensor) and each.creations for each in held):
@@ -69,12 +69,20 @@ def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
             continue
         if name in _first_input(frame, given.origin):
             return given_tensor(given, at)
-        if uses.attributes & _OF_ARRAYS or name != dotted_path(node):
+        if uses.attributes & _OF_ARRAYS or name != dotted_path(node) or _is_item_of_alike(uses, asked):
             if name not in argument_names(frame.function):
                 return given_tensor(given, at)
             place = place_of_argument(frame, name)
             return value if place == TOP else given_tensor(place, at)
     return value
+
+
+def _is_item_of_alike(uses: Uses, asked: Mapping[str, set[str]]) -> bool:
+    """Whether a loop gives it as one of several, another one of which is asked for its shape: ``parts[0].shape``."""
+    whole = dotted_path(uses.looped_over) if uses.looped_over is not None else None
+    return whole is not None and any(
+        path.startswith(f"{whole}[") and attributes & _OF_ARRAYS for path, attributes in asked.items()
+    )
 
 
 def _first_input(frame: Frame, origin: Origin) -> list[str]:

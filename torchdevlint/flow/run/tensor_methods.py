@@ -14,6 +14,7 @@ from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.factories import data_ndim
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.moves import method_device, move, number_of_device, to_device, type_device
+from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.run.operations import Operands, combine, product_ndim
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, LOADER, on_cpu
@@ -164,7 +165,7 @@ def _operation(
     arguments: Arguments,
     in_place: bool,
 ) -> Value:
-    operands: Operands = [(receiver_node, receiver), *operands_of(name, arguments, 1)]
+    operands = told_by_other(frame, [(receiver_node, receiver), *operands_of(name, arguments, 1)])
     strict = refuses_scalars(name, operands)
     result = combine(frame, state, node, f"`.{name}{'_' if in_place else ''}()`", operands, strict, in_place)
     if not isinstance(result, Tensor):
