@@ -208,6 +208,7 @@ CHECKS = {
     },
     "operands.sized_partners": {
         "EVENTS": "LayerCalled Operated",
+        "METHODS": "add_ addcdiv_ addcmul_ div_ lerp_ mul_ sub_",
     },
     "operands.stayed_beside": {
         "EVENTS": "LayerCalled",

@@ -69,10 +69,8 @@ def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Argument
     if isinstance(node.func, ast.Subscript) and is_launch(frame, state, node.func):
         return launch(frame, state, node, node.func.value, arguments)
     operands = note_layer(frame, state, node, node.func, arguments)
-    made: Value = UNKNOWN
-    by_use = is_module_by_use(frame, node.func)
-    if not by_use or is_named_like_a_loss(node.func):
-        made = of_unknown_callee(frame, state, node, arguments)
+    by_use = is_module_by_use(frame, node.func) and not is_named_like_a_loss(node.func)
+    made = UNKNOWN if by_use else of_unknown_callee(frame, state, node, arguments)
     return made if made != UNKNOWN else of_model(frame, node.func, operands) or made
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.events import LayerCalled, Mixed, Operated
+from torchdevlint.flow.facts.tensors import GRADIENT
 from torchdevlint.flow.kinds.sizes import sizes_asked
 from torchdevlint.flow.run.operand_kinds import calculated_with
 from torchdevlint.flow.run.operations import Operands
@@ -17,6 +18,8 @@ from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_short_for_a_loss
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.flow.scope.origins import made_of
+from torchdevlint.flow.scope.uses import asked_in
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -44,13 +47,20 @@ def _note_call(event: LayerCalled) -> None:
         _look(frame, event.state, node, f"`{frame.machine.text_of(node.func)}()`", given)
 
 
+def _note_method(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    """``p.data.add_(torch.randn(p.shape))``, of what is no more than this known to be a tensor."""
+    if isinstance(receiver, Unknown) and isinstance(node.func, ast.Attribute):
+        operands = [(node.func.value, receiver), *arguments.positional]
+        _look(frame, state, node, f"`.{node.func.attr}()`", operands)
+
+
 def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: Operands) -> None:
     made = [each for each in operands if _is_made(each[1])] if len(operands) > 1 else []
     if not made:
         return
     for at, value in operands:
         for name in _names(frame, at) if _is_unknown(value) else ():
-            if not _may_be_elsewhere(frame, state, name):
+            if not _may_be_elsewhere(frame, state, name, operation == GRADIENT):
                 break
             for stayed_at, stayed in made:
                 if all(_is_sized_after(site, name) for site in stayed.creations):  # type: ignore[attr-defined]
@@ -62,10 +72,11 @@ def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: O
 
 
 def _names(frame: Frame, at: ast.expr) -> list[str]:
-    """What an operand is, or is calculated with, element by element: ``gain / current``."""
+    """What an operand is, or is calculated with, element by element: ``gain / current``; `p` of ``p.data``."""
     own = dotted_path(at)
     if own is not None or frame.function is None:
-        return [own] if own is not None else []
+        holder, _, last = (own or "").rpartition(".")
+        return [own, holder] if own and holder and last in ("data", "grad") else [own] if own else []
     return [name for each in calculated_with(frame.function, at) if (name := dotted_path(each)) is not None]
 
 
@@ -79,8 +90,12 @@ def _is_unknown(value: Value) -> bool:
     return plain or (isinstance(value, Tensor) and value.device == TOP and not value.creations)
 
 
-def _may_be_elsewhere(frame: Frame, state: State, name: str) -> bool:
-    """Whether it is no argument, which others judge, is made of nothing of the host, and its code speaks of devices."""
+def _may_be_elsewhere(frame: Frame, state: State, name: str, trained: bool = False) -> bool:
+    """Whether it is no argument, which others judge, is made of nothing of the host, and its code speaks of devices.
+
+    So does code of what is `trained`: it gets a gradient, or is asked for one.
+    """
+    name = name.removesuffix(".data").removesuffix(".grad")
     function, root = frame.function, name.partition(".")[0]
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or frame.depth:
         return False
@@ -90,6 +105,8 @@ def _may_be_elsewhere(frame: Frame, state: State, name: str) -> bool:
         return False
     if any(_is_of_the_host(frame, state, each) for each in made_of(function, name)) or _is_moved(function, root):
         return False
+    if trained or asked_in(function).get(name, set()) & {"grad", "requires_grad"}:
+        return True
     owner = frame.owner
     return knows_devices(function) or (owner is not None and (owner.is_module or knows_devices(owner.node)))
 
@@ -120,3 +137,4 @@ def _is_sized_after(site: Site, name: str) -> bool:
 
 
 EVENTS = {Operated: _note_operands, LayerCalled: _note_call}
+METHODS = dict.fromkeys(("add_", "sub_", "mul_", "div_", "addcmul_", "addcdiv_", "lerp_"), _note_method)
