@@ -13,6 +13,9 @@ CHECKS = {
     "forgotten.asked_places": {
         "EVENTS": "FunctionCalled LayerCalled MethodCalled",
     },
+    "forgotten.converted_but_left": {
+        "EVENTS": "FileEnded",
+    },
     "forgotten.forgotten_arms": {
         "EVENTS": "FileEnded",
     },
