@@ -946,6 +946,14 @@ def test_what_ends_at_its_imports_is_for_nobody_in_a_library(
     assert found(root) == (["metric.py:TDL014"] if is_found else [])
 
 
+def test_a_file_that_was_taken_out_of_its_repository_does_not_end_at_its_imports(tmp_path: Path) -> None:
+    package = tmp_path / "spreads"
+    package.mkdir()
+    (package / "metric.py").write_text(f"from .gone import backward\n{METRIC}")
+    tree.forget()
+    assert found(tmp_path) == ["metric.py:TDL014"]
+
+
 @pytest.mark.parametrize(
     ("text", "is_found"),
     [

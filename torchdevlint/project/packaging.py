@@ -90,7 +90,7 @@ def is_application(project: Project) -> bool:
     """
     folder = os.path.dirname(project.path)
     root = root_of(folder)
-    if not _is_more_than_a_package(project):
+    if not is_more_than_a_package(project):
         return False
     texts = {name: project.text_of(os.path.join(root, name)) for name in _DECLARED}
     declared = [each.text for name, each in texts.items() if each is not None and _DECLARED[name].search(each.text)]
@@ -101,7 +101,7 @@ def is_application(project: Project) -> bool:
     return not any(_may_install(each, project, place) for each in saying)
 
 
-def _is_more_than_a_package(project: Project) -> bool:
+def is_more_than_a_package(project: Project) -> bool:
     """Whether there are scripts, notebooks, or something for those who read or change the code: none is installed.
 
     Scripts that have nothing to do with each other, with nothing beside them that says what they are for, are no
@@ -120,7 +120,7 @@ def has_users(project: Project) -> bool:
     """Whether others may use a project beside those who run its own programs, as they do what was installed."""
     if is_application(project):
         return False
-    return is_published(project) or not _is_more_than_a_package(project)
+    return is_published(project) or not is_more_than_a_package(project)
 
 
 def declared_commands(project: Project) -> list[tuple[str, str]] | None:

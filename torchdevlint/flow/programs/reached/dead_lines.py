@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
-from torchdevlint.project.packaging import is_downloaded
+from torchdevlint.project.packaging import is_downloaded, is_more_than_a_package
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
@@ -72,8 +72,11 @@ class DeadLines:
 
     @cached_property
     def is_for_nobody(self) -> bool:
-        """Whether the file ends at its imports, be it for the users of a library; what was downloaded is whole."""
-        return self._is_gone and not is_downloaded(self._project)
+        """Whether the file ends at its imports, be it for the users of a library; what was downloaded is whole.
+
+        Of files that were taken out of a repository, with nothing around them, the rest may be where it was.
+        """
+        return self._is_gone and is_more_than_a_package(self._project) and not is_downloaded(self._project)
 
     @cached_property
     def _is_gone(self) -> bool:
