@@ -72,12 +72,13 @@ def _compared(frame: Frame, state: State, node: ast.expr, value: Value, places: 
 def _as_output(frame: Frame, state: State, node: ast.expr, value: Value, places: frozenset[Origin]) -> Value:
     """What something unknown made of a tensor in one of some places, as the tensor that a loss takes it for.
 
-    What is known is no output, but for what is by its name a model gives, and what was made or put where the code says.
+    What is known is an argument, what a model or Module gives, or was made or put where the code says.
     """
     if isinstance(value, Tensor) and value.opaque:
-        return _given_by_model(frame, state, node, value) or UNKNOWN
+        return _given_by_model(frame, state, node, value) or _given_by_placed(node, value)
     if not isinstance(value, Unknown):
-        return value if _is_made(value) or _is_put_there(value) else UNKNOWN
+        is_argument = isinstance(value, Tensor) and value.device.origin in places and not value.moved
+        return value if is_argument or _is_made(value) or _is_put_there(value) else UNKNOWN
     if value.given is None:
         return _given_by_model(frame, state, node, value) or value
     return given_tensor(value.given, node) if value.given.origin in places else value
@@ -97,6 +98,12 @@ def _given_by_model(frame: Frame, state: State, node: ast.expr, output: Value) -
     places = {each.device if isinstance(each, Tensor) and each.moved else None for each in given}
     place = places.pop() if len(places) == 1 else None
     return given_tensor(place, node) if place is not None and place.origin in _MOVED else None
+
+
+def _given_by_placed(node: ast.expr, output: Tensor) -> Value:
+    """What a Module of unknown class gives that the code has put somewhere, whatever it is called."""
+    placed = output.device.origin in _MOVED and not on_cpu(output.device) and not output.moved
+    return given_tensor(output.device, node) if placed else UNKNOWN
 
 
 EVENTS = {LayerCalled: _note_call, MethodCalled: _note_kept}
