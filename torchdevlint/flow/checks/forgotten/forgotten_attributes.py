@@ -17,9 +17,10 @@ from torchdevlint.flow.checks.registration.registering import may_move_along
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import annotated_tensor
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names, public_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
@@ -28,6 +29,7 @@ from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.others import resolved
 from torchdevlint.flow.state.tensors import is_created
 from torchdevlint.flow.state.values import Cls, Tensor
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node
 
 _MOVERS = frozenset({"to", "cuda", "to_device", "move_to", "move_to_device"})
@@ -165,9 +167,44 @@ def _tensors(machine: Machine, owner: ClassInfo, moved: dict[str, ast.Call]) -> 
     for name in sorted(owner.writers):
         if not _OF_TENSORS.isdisjoint(asked.get(f"self.{name}", ())):
             yield name
+    yield from _given_tensors(machine.tree, owner)
     made = {name: _made(owner, name) for name in sorted(owner.writers)}
     if any(made.get(name) for name in moved):
         yield from (name for name, is_made in made.items() if is_made)
+
+
+def _given_tensors(tree: ast.Module, owner: ClassInfo) -> Iterator[str]:
+    """The attributes that keep an argument of ``__init__``, for which a function of the file gives a tensor.
+
+    That is what the function asks for its ``device``, or has from a factory: ``Batch(x, torch.zeros(3))``.
+    """
+    init = owner.methods.get("__init__")
+    if init is None or owner.is_module:
+        return
+    kept = {each.value.id: dotted_path(each.targets[0]) or "" for each in assignments_in(init) if _is_name(each.value)}  # type: ignore[attr-defined]
+    names = positional_names(init)[1:]
+    for function in functions_in(tree):
+        calls = [call for call in nodes_in(function, ast.Call) if dotted_path(call.func) == owner.name]
+        for call in calls:
+            given = [*zip(names, call.args, strict=False), *((each.arg or "", each.value) for each in call.keywords)]
+            for name, value in given:
+                path = kept.get(name, "")
+                if path.startswith("self.") and _is_tensor_in(function, value):
+                    yield path.removeprefix("self.")
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name)
+
+
+def _is_tensor_in(function: FunctionNode, node: ast.expr) -> bool:
+    path = dotted_path(node) or ""
+    made = values_by_path(function).get(path, []) if isinstance(node, ast.Name) else [node]
+    factories = torch_api.FACTORIES | torch_api.LIKE_FACTORIES
+    from_torch = any(
+        isinstance(each, ast.Call) and public_path(each.func).removeprefix("torch.") in factories for each in made
+    )
+    return from_torch or (isinstance(node, ast.Name) and "device" in asked_in(function).get(path, ()))
 
 
 _OF_TENSORS = frozenset({"device", "detach", "requires_grad"})
