@@ -439,7 +439,7 @@ LibraryReturned Looped MethodCalled ModuleCalled Operated Placed
 Arguments Frame Machine State
 UNKNOWN Const Dev Library Map Obj Ref Seq Tensor Unknown Value alternatives is_module only
 CPU DEFAULT MODEL TOP Device Origin Relation literal on_cpu relation
-argument_names dotted_path inside is_inside nodes_in
+parameter_names dotted_path inside is_inside nodes_in
 added_after added_before argument_added argument_removed argument_replaced attribute_renamed call_added code cut_after
 edit fix inserted operand replaced
 """

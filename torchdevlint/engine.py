@@ -181,7 +181,7 @@ def _check_bytes(
     except UndecodableError as error:
         part = "notebook" if filename.endswith(NOTEBOOK) else "file"
         aside = saved and is_read_when_imported(filename, data)
-        facts = [InvalidSyntax(Span(*2 * (error.row, 1)), error.reason, part, at_home=aside)]
+        facts = [InvalidSyntax(Span(*2 * (error.row, 1)), error.reason, part, hurts_nobody=aside)]
         reports, problems = judged([] if data.startswith(_APPLE_DOUBLE) else facts, filename, codes)
         return of_reports(reports, Content(""), filename, settings, codes, suppress.read(""), problems), None
     except (TooDeepError, RecursionError, MemoryError):
@@ -206,7 +206,7 @@ def _check_document(
     old = [is_for_old_python(filename, data, each.reason, part == "cell") for each in shown]
     aside = bool(shown) and saved and is_aside(filename, data)
     errors = [
-        InvalidSyntax(Span(*2 * (each.row, each.column)), each.reason, part, known, each.remedy, at_home=aside)
+        InvalidSyntax(Span(*2 * (each.row, each.column)), each.reason, part, known, each.remedy, hurts_nobody=aside)
         for each, known in zip(shown, old, strict=True)
     ]
     reports, problems = judged(errors, filename, codes)

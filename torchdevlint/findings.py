@@ -39,7 +39,7 @@ def judged(facts: Iterable[Fact], filename: str, codes: frozenset[str]) -> Repor
 
 
 def _of_fact(report: Report, fact: Fact) -> Report:
-    severity = Severity.ADVICE if fact.at_home else report.severity
+    severity = Severity.ADVICE if fact.hurts_nobody else report.severity
     return replace(report, cause=fact.shared, severity=severity)
 
 

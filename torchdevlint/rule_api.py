@@ -26,7 +26,7 @@ from torchdevlint.flow.events import (
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Creation, Fact, Operand
 from torchdevlint.flow.facts.tensors import DiscardedMove, MixedDevices, ReadOnHost
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import (
     CPU,
@@ -76,7 +76,7 @@ __all__ = [
     "alternatives", "is_module", "only",
     "CPU", "DEFAULT", "MODEL", "TOP", "Device", "Origin", "Relation", "literal", "on_cpu", "relation",
     # What the text says
-    "argument_names", "dotted_path", "inside", "is_inside", "nodes_in",
+    "parameter_names", "dotted_path", "inside", "is_inside", "nodes_in",
     # The edits of a fix, and how code is quoted in a sentence
     "added_after", "added_before", "argument_added", "argument_removed", "argument_replaced", "attribute_renamed",
     "call_added", "code", "cut_after", "edit", "fix", "inserted", "operand", "replaced",

@@ -25,7 +25,7 @@ from torchdevlint.flow.run.objects import self_of
 from torchdevlint.flow.run.statements import execute
 from torchdevlint.flow.scope import input_pipeline
 from torchdevlint.flow.scope.default_changes import changes_default
-from torchdevlint.flow.scope.names import argument_names, is_one_of
+from torchdevlint.flow.scope.names import is_one_of, parameter_names
 from torchdevlint.flow.scope.programs import functions_apart_from
 from torchdevlint.flow.scope.traced import functions_when_traced
 from torchdevlint.flow.state.arrivals import Parameter
@@ -159,7 +159,7 @@ def _of_transforms_elsewhere(machine: Machine) -> Iterator[Parameter]:
     """The parameters of all methods of classes of other files that are part of an input pipeline here."""
     for info in machine.classes_elsewhere.values():
         if info.in_pipeline:
-            yield from ((node, name) for node in info.methods.values() for name in argument_names(node))
+            yield from ((node, name) for node in info.methods.values() for name in parameter_names(node))
 
 
 def _run(machine: Machine) -> None:

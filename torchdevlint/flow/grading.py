@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.flow.programs.hurts_nobody import Home
+from torchdevlint.flow.programs.hurts_nobody import Harm
 from torchdevlint.flow.programs.placed.on_accelerators import OnAccelerators
 from torchdevlint.flow.programs.reached.application import Application
 from torchdevlint.flow.programs.texts.callers import Callers, Given
@@ -30,7 +30,7 @@ class Grading:
         self._callers = Callers(tree, project, run)
         self._application = Application(tree, text, project, self._callers)
         self._on_accelerators = OnAccelerators(project, self._application)
-        self._home = Home(tree, text, project, self._callers, self._application, self._on_accelerators)
+        self._harm = Harm(tree, text, project, self._callers, self._application, self._on_accelerators)
 
     def standing(self, machine: Machine, settled: Callable[[Machine, Fact], Fact]) -> list[Fact]:
         """The facts that a machine holds at its end and that stand, in source order."""
@@ -40,10 +40,10 @@ class Grading:
 
     def _graded(self, fact: Fact) -> Fact:
         """The fact with what the programs that come to it say of how bad it is."""
-        graded = self._home.graded(fact)
-        if graded.at_home or self._on_accelerators.have_use_for(graded):
+        graded = self._harm.graded(fact)
+        if graded.hurts_nobody or self._on_accelerators.have_use_for(graded):
             return graded
-        return replace(graded, at_home=True)
+        return replace(graded, hurts_nobody=True)
 
     def entry_scripts(self) -> Iterator[ast.Module]:
         """The files that import this one, directly or not, and that nobody imports."""

@@ -25,7 +25,7 @@ from torchdevlint.flow.facts.tensors import (
     MixedDevices,
     ReadOnHost,
 )
-from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.names import parameter_names
 from torchdevlint.flow.scope.programs import functions_of_program, mentions_accelerators, names_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.machine import Machine
@@ -46,7 +46,7 @@ def founded(
 
     def seen_on_cpu(parameter: Parameter) -> bool:
         function, name = parameter
-        called = function in machine.entered and name in argument_names(function)  # type: ignore[arg-type]
+        called = function in machine.entered and name in parameter_names(function)  # type: ignore[arg-type]
         on_cpu = machine.observed.get(parameter, called) or _is_of_the_program(machine, function)
         return on_cpu or is_given_cpu_elsewhere(function, name)
 
@@ -238,7 +238,7 @@ Used = tuple[set[str], list[Span]]
 
 
 def _used(facts: Iterable[Fact]) -> Used:
-    told = [fact for fact in facts if not fact.at_home]
+    told = [fact for fact in facts if not fact.hurts_nobody]
     stayed = [fact for fact in told if isinstance(fact, MixedDevices)]
     names = {fact.name for fact in told if isinstance(fact, BatchNotMoved)} | {_name(fact.stayed) for fact in stayed}
     made = [each.span for fact in stayed for each in fact.creations]

@@ -64,7 +64,7 @@ from torchdevlint.flow.checks.operands.met_elsewhere import is_placed_elsewhere,
 from torchdevlint.flow.events import Met
 from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.flow.kinds.parameters import place_of_argument
-from torchdevlint.flow.scope.names import argument_names, dotted_path, public_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names, public_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
@@ -155,7 +155,7 @@ def _argument_behind(function: FunctionNode, value: Tensor) -> str:
             return node.arg
         names = {each.id for each in inside(node) if isinstance(each, ast.Name)}
         name = names.pop() if len(names) == 1 else ""
-        if name in argument_names(function):
+        if name in parameter_names(function):
             return name
         places = [each for each in assignments_in(function) if binds_name(each, name)]
         if len(places) != 1:

@@ -54,7 +54,7 @@ from torchdevlint.flow.checks.literals import device_specs
 from torchdevlint.flow.checks.literals.for_cuda import is_for_cuda, kernel_before
 from torchdevlint.flow.facts.devices import MaybeCpuDevice
 from torchdevlint.flow.scope.handled_errors import WITHOUT_CUDA, may_catch
-from torchdevlint.flow.scope.names import argument_names, defaults, device_spec, dotted_path
+from torchdevlint.flow.scope.names import defaults, device_spec, dotted_path, parameter_names
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -167,13 +167,13 @@ def _written(frame: Frame, node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
         yield node, "it is chosen here"
         return
     function, owner = frame.function, frame.owner
-    if function is not None and path in argument_names(function):
+    if function is not None and path in parameter_names(function):
         yield from ((value, "that is its default") for name, value in defaults(function) if name == path and value)
     own = path.startswith("self.")
     for scope in (function, owner.node if owner is not None and own else None, None if own else frame.machine.tree):
         values = [] if scope is None else list(_assigned(scope, path))
         yield from ((value, "it is chosen here") for value in values)
-        if values or (function is not None and path in argument_names(function)):
+        if values or (function is not None and path in parameter_names(function)):
             return
     if "." in path and not own and frame.machine.tree is not None:
         yield from ((value, "the command line says so") for value in _options(frame.machine.tree, path))

@@ -72,7 +72,7 @@ from torchdevlint.flow.events import Constructed, FunctionCalled, FunctionEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded, LeftBehind
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.asked_classes import is_asked_for_its_class
-from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, positional_names
+from torchdevlint.flow.scope.names import defaults, dotted_path, parameter_names, positional_names
 from torchdevlint.flow.scope.parameters import names_with_defaults, reads, reads_all
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT
@@ -162,7 +162,7 @@ def _chooses(function: ast.AST | None, name: str, call: ast.Call) -> bool:
 def _is_overridden_without(frame: Frame, method: Function, name: str) -> bool:
     """Whether a class of the file has another method of that name, which does not take the parameter."""
     others = (info.methods.get(method.name) for info in frame.machine.classes.values())
-    return any(each is not None and each is not method and name not in argument_names(each) for each in others)
+    return any(each is not None and each is not method and name not in parameter_names(each) for each in others)
 
 
 def _loaded(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
@@ -182,7 +182,7 @@ def _loaded(frame: Frame, state: State, node: ast.Call, name: str, arguments: Ar
 def _forgets_place(frame: Frame) -> bool:
     """Whether a function takes the place of a load and never reads it, whoever asks it to take one."""
     function = frame.function
-    if not isinstance(function, Functions) or "map_location" not in argument_names(function):
+    if not isinstance(function, Functions) or "map_location" not in parameter_names(function):
         return False
     forgotten = not reads(function, "map_location") and not reads_all(function)
     return forgotten and not is_dismissed(frame.machine, function, "map_location")

@@ -17,7 +17,7 @@ UNREGISTERED = "the device that it was made on"
 class _Shared(Struct, frozen=True, kw_only=True):
     shared: str = ""
     """What it shares with the other facts that one decision would end; empty where it stands for itself."""
-    at_home: bool = False
+    hurts_nobody: bool = False
     """It holds, but no program of the project that is seen is hurt by it; then it is advice."""
 
 

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.scope.annotations import named_in
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.flow.scope.uses import bindings_in, uses_in
 from torchdevlint.flow.state.devices import CPU
 from torchdevlint.flow.state.joins import is_number
@@ -129,7 +129,7 @@ def _is_annotated_array(frame: Frame, function: FunctionNode, name: str) -> bool
 
 def _of_name(frame: Frame, state: State, node: ast.Name, hops: int) -> tuple[bool, int | None]:
     scope = frame.function or frame.machine.tree
-    is_given = frame.function is not None and node.id in argument_names(frame.function)
+    is_given = frame.function is not None and node.id in parameter_names(frame.function)
     if frame.function is not None and is_given:
         if _is_given_to_numpy(frame, frame.function, node.id):
             return True, None

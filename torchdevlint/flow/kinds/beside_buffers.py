@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from torchdevlint.flow.scope.assigned import assignments_by_path, unpacked_to, values_by_path, values_by_target
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP, UNREGISTERED, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
@@ -72,7 +72,7 @@ def _is_anywhere(value: Tensor) -> bool:
 def _is_given(function: FunctionNode, target: ast.Attribute) -> bool:
     """Whether it is an argument as it came."""
     value = values_by_target(function).get(target)
-    return isinstance(value, ast.Name) and value.id in argument_names(function)
+    return isinstance(value, ast.Name) and value.id in parameter_names(function)
 
 
 @once_a_node

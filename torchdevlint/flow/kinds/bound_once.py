@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import is_inside
@@ -26,10 +26,10 @@ def bound_once(frame: Frame, node: ast.expr) -> ast.expr | None:
         if isinstance(value, ast.Name) and frame.owner is not None:
             methods = frame.owner.methods.values()
             around = next((each for each in methods if is_inside(value, each)), None)
-            given = around is None or value.id in argument_names(around)
+            given = around is None or value.id in parameter_names(around)
             value = None if around is None or given else _bound_in(around, value.id)
         return value if isinstance(value, ast.Call) else None
-    if not isinstance(node, ast.Name) or (function is not None and path in argument_names(function)):
+    if not isinstance(node, ast.Name) or (function is not None and path in parameter_names(function)):
         return None
     for scope in (frame.machine.tree,) if function is None else (function, frame.machine.tree):
         if _times_bound(scope, path):

@@ -7,7 +7,7 @@ import re
 
 from torchdevlint.flow.kinds.annotated import is_annotated_sequence
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, given_by_default
+from torchdevlint.flow.scope.names import dotted_path, given_by_default, parameter_names
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Conditions
@@ -47,7 +47,7 @@ def is_listed(frame: Frame, node: ast.expr) -> bool:
     if is_annotated_sequence(scope, node.id) or uses_in(scope)[node.id].is_container:
         return True
     bound = values_by_path(scope).get(node.id, [])
-    if frame.function is not None and node.id in argument_names(frame.function):
+    if frame.function is not None and node.id in parameter_names(frame.function):
         default = dict(given_by_default(frame.function.args)).get(node.id)
         listed = isinstance(default, (ast.List, ast.Tuple)) and bool(default.elts)
         return listed and all(is_inside(node, each) or each.lineno > node.lineno for each in bound)

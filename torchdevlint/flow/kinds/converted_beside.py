@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.kinds.model_inputs import parts_beside
 from torchdevlint.flow.scope.names import (
-    argument_names,
     dotted_path,
     last_name,
     mentions_cuda,
     mentions_device,
+    parameter_names,
     places_in,
 )
 from torchdevlint.flow.scope.uses import Scope
@@ -49,7 +49,7 @@ def is_converted_beside(frame: Frame, node: ast.expr) -> bool:
 def is_rebound(frame: Frame, call: ast.Call, node: ast.expr) -> bool:
     """``x = torch.Tensor(x).float()``, where `x` is no argument: its name stands for a tensor from here on alone."""
     scope = frame.function or frame.machine.tree
-    if not isinstance(node, ast.Name) or (frame.function is not None and node.id in argument_names(frame.function)):
+    if not isinstance(node, ast.Name) or (frame.function is not None and node.id in parameter_names(frame.function)):
         return False
     made = (each for each in assignments_in(scope) if dotted_path(each.targets[0]) == node.id)
     return any(_made_first(each.value) is call for each in made)
@@ -70,7 +70,7 @@ def _converts(frame: Frame, call: ast.Call) -> bool:
 def _came_together(scope: Scope, node: ast.expr, other: ast.expr) -> bool:
     """Whether both are arguments, or parts of one thing: of a tuple, of a mapping under keys, of an object by names."""
     if isinstance(node, ast.Name) and isinstance(other, ast.Name):
-        given = argument_names(scope) if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) else frozenset()
+        given = parameter_names(scope) if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) else frozenset()
         return other.id in parts_beside(scope, node.id) or {node.id, other.id} <= given
     if isinstance(node, ast.Attribute) and isinstance(other, ast.Attribute):
         holder = dotted_path(node.value)

@@ -14,7 +14,7 @@ from typing import TypeGuard
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import targets_by_value
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.taken_by_torch import takes_tensor
 from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, uses_in
 from torchdevlint.flow.state.joins import is_module
@@ -86,7 +86,7 @@ def _is_argument_beside(scope: Scope, name: str) -> bool:
     """Whether a name is an argument of a function that moves another one of its arguments, and keeps it."""
     if isinstance(scope, ast.Module):
         return False
-    arguments = argument_names(scope)
+    arguments = parameter_names(scope)
     return name in arguments and any(each != name and each in arguments for each, _ in _kept_moves(scope))
 
 

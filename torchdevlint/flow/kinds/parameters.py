@@ -30,11 +30,11 @@ from torchdevlint.flow.scope.brought_reads import brought_by_another
 from torchdevlint.flow.scope.followed_devices import is_for_numpy
 from torchdevlint.flow.scope.handed_functions import is_handed_with_device
 from torchdevlint.flow.scope.names import (
-    argument_names,
     defaults,
     is_one_of,
     last_name,
     mentions_device,
+    parameter_names,
     positional_names,
 )
 from torchdevlint.flow.scope.none_tests import is_made_for_none
@@ -288,7 +288,7 @@ def place_of_argument(frame: Frame, name: str, line: int | None = None) -> Devic
     With a line, it counts as it came if nothing binds it before that.
     """
     function = frame.function
-    if function is None or frame.depth or name not in argument_names(function):
+    if function is None or frame.depth or name not in parameter_names(function):
         return TOP
     places = bindings_in(function).get(name, ())
     bound = any(is_bound and (line is None or at < line) for at, is_bound, _ in places)

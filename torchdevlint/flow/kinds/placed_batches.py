@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.call_sites import calls_of, given_to
 from torchdevlint.flow.scope.names import (
-    argument_names,
     dotted_path,
     is_dtype_name,
     last_name,
     mentions_device,
+    parameter_names,
     public_path,
 )
 from torchdevlint.flow.state.devices import Origin, on_cpu
@@ -87,7 +87,7 @@ def is_told_device(tree: ast.Module, scope: ast.AST, node: ast.expr, hops: int =
     if path is None or hops == 0:
         return False
     bound = [*values_by_path(scope).get(path, ()), *(each for _, each in unpacked_to(scope, path))]
-    if bound or not isinstance(scope, ast.FunctionDef) or path not in argument_names(scope):
+    if bound or not isinstance(scope, ast.FunctionDef) or path not in parameter_names(scope):
         bound = bound or values_by_path(tree).get(path, []) or [each for _, each in unpacked_to(tree, path)]
         return any(isinstance(each, ast.Call) and _is_told(each) for each in bound)
     calls = [(given, call) for call in calls_of(tree, scope.name) if (given := given_to(call, scope, path)) is not None]

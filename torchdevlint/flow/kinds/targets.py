@@ -13,7 +13,7 @@ import re
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import gets_batches
-from torchdevlint.flow.scope.names import argument_names, last_name, mentions_cuda, mentions_device, stem_of
+from torchdevlint.flow.scope.names import last_name, mentions_cuda, mentions_device, parameter_names, stem_of
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import LOADER
 from torchdevlint.flow.state.machine import Frame, FunctionNode
@@ -44,7 +44,7 @@ def target_beside(frame: Frame, function: FunctionNode, parameter: ast.arg) -> T
 @once_a_node
 def _targets(function: FunctionNode) -> dict[str, str]:
     """The parameters that are targets and stay where they are, each with the one beside it that is moved."""
-    names = argument_names(function)
+    names = parameter_names(function)
     moves = [call for call in nodes_in(function, ast.Call) if _moves(call)]
     moved = {name for name in map(_chained, moves) if name in names}
     if not moved or moved >= names:

@@ -10,7 +10,7 @@ from functools import partial
 from torchdevlint.flow.kinds.annotated import is_used_otherwise
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.docstrings import documented_tensors
-from torchdevlint.flow.scope.names import argument_names, canonical, dotted_path, is_dtype_name, positional_names
+from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, parameter_names, positional_names
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
 from torchdevlint.flow.scope.uses import Scope, Uses, uses_in
 from torchdevlint.flow.state.classes import ClassInfo
@@ -123,7 +123,7 @@ def is_taken_by_torch(frame: Frame, function: Scope, name: str) -> bool:
 def is_told_alone(frame: Frame, read: ast.Attribute) -> bool:
     """Whether nothing but such a read says that an argument is a tensor: no annotation, no docstring, no other use."""
     function, name = frame.function, read.value.id if isinstance(read.value, ast.Name) else ""
-    if function is None or isinstance(function, ast.Lambda) or name not in argument_names(function):
+    if function is None or isinstance(function, ast.Lambda) or name not in parameter_names(function):
         return False
     annotated = any(each.arg == name and each.annotation is not None for each in nodes_in(function, ast.arg))
     last = uses_in(function)[name].tensor_use

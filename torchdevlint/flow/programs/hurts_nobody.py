@@ -63,8 +63,8 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
 
-class Home:
-    """Where the programs of one project run, seen from one of its files."""
+class Harm:
+    """Whether a fact hurts anybody: where the programs of its project run, seen from one of its files."""
 
     def __init__(
         self,
@@ -89,12 +89,12 @@ class Home:
         if self._project is None:
             return fact
         if isinstance(fact, MIXING) and is_met_in_test(fact, self._tree, self._text, self._project):
-            return replace(fact, at_home=True)
+            return replace(fact, hurts_nobody=True)
         if fact.at.file:  # what is tried here meets there
-            return replace(fact, at_home=True) if self._is_left_over else fact
+            return replace(fact, hurts_nobody=True) if self._is_left_over else fact
         nobody_comes = self._is_left_over or self._is_of_test(fact.at) or has_part_in(fact, self._is_dead)
-        at_home = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at) or self._never_ends(fact)
-        return replace(fact, at_home=True) if at_home else fact
+        hurts_nobody = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at) or self._never_ends(fact)
+        return replace(fact, hurts_nobody=True) if hurts_nobody else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
         assert self._project is not None
@@ -128,7 +128,7 @@ class Home:
             return self._is_of_tensors_of_the_cpu(fact)
         if isinstance(fact, _OF_MACHINES) and self._machines.import_cuda_libraries(fact):
             return not is_of_ranks(fact)
-        judged = _HURTS_NOBODY.get(type(fact), Home._is_of_tensors_of_the_cpu)
+        judged = _HURTS_NOBODY.get(type(fact), Harm._is_of_tensors_of_the_cpu)
         return judged(self, fact)
 
     def _load_hurts_nobody(self, fact: CheckpointLoad) -> bool:
@@ -328,13 +328,13 @@ class Home:
         return is_program(self._tree) or self._project.path.endswith(NOTEBOOK)
 
 
-_HURTS_NOBODY: dict[type[Fact], Callable[[Home, Any], bool]] = {
-    CheckpointLoad: Home._load_hurts_nobody,
-    DeviceNumber: Home._number_hurts_nobody,
+_HURTS_NOBODY: dict[type[Fact], Callable[[Harm, Any], bool]] = {
+    CheckpointLoad: Harm._load_hurts_nobody,
+    DeviceNumber: Harm._number_hurts_nobody,
     MaybeCpuDevice: lambda home, fact: home._leading_to.is_so(fact.at, home._machines.needing.asking),
-    DiscardedMove: Home._lost_move_hurts_nobody,
-    IgnoresGivenDevice: Home._literal_hurts_nobody,
-    RankMismatch: Home._rank_hurts_nobody,
+    DiscardedMove: Harm._lost_move_hurts_nobody,
+    IgnoresGivenDevice: Harm._literal_hurts_nobody,
+    RankMismatch: Harm._rank_hurts_nobody,
     ReadOnHost: lambda home, fact: fact.as_given or home._is_of_tensors_of_the_cpu(fact),
     WrappedStateDict: lambda home, fact: (
         is_read_by_nobody(fact, home._leading_to.own, home._project)

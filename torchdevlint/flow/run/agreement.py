@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.run.operations import combine
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.state.devices import TOP, Device, stays_behind
 from torchdevlint.flow.state.joins import alternatives, distribute
 from torchdevlint.flow.state.machine import Frame
@@ -37,7 +37,7 @@ def refuse_apart(frame: Frame, state: State, test: ast.expr) -> bool:
     placed = [each for side in (asked.left, *asked.comparators) if (each := _placed_by(side)) is not None]
     values = [_asked_tensor(each, frame.evaluate(each, state)) for each in placed]
     held = [[each for _, each in alternatives(value)] for value in values]
-    names = argument_names(frame.function) if frame.function is not None and frame.depth else frozenset()
+    names = parameter_names(frame.function) if frame.function is not None and frame.depth else frozenset()
     given = names.issuperset(dotted_path(each) or "" for each in placed)
     if given and len(held) > 1 and all(isinstance(each, Tensor) for part in held for each in part):
         operands = list(zip(placed, values, strict=True))

@@ -10,7 +10,7 @@ import ast
 
 from torchdevlint.flow.run.built_attributes import keep_moved
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, places_in
+from torchdevlint.flow.scope.names import dotted_path, parameter_names, places_in
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP, Device, Origin
@@ -38,7 +38,7 @@ def note_asked(frame: Frame, state: State, node: ast.Attribute, device: Device) 
     if model is None or path is None or not _is_told(function, owner, node):
         return
     placed = Library("", True, device, placed=Step(f"`{path}` is asked for its device", node))
-    if path in argument_names(function):
+    if path in parameter_names(function):
         if _is_anywhere(state, path):
             state.bind(path, placed)
             _keep(frame, state, function, owner, path, placed)
@@ -80,7 +80,7 @@ def _is_given(frame: Frame, state: State, owner: ClassInfo, model: ast.Attribute
 def _argument_kept(owner: ClassInfo, path: str) -> bool:
     init = owner.methods.get("__init__")
     kept = values_by_path(owner.node).get(path, [])
-    names = frozenset() if init is None else argument_names(init)
+    names = frozenset() if init is None else parameter_names(init)
     return len(kept) == 1 and isinstance(kept[0], ast.Name) and kept[0].id in names
 
 

@@ -14,7 +14,7 @@ from torchdevlint.flow.kinds.model_inputs import parts_beside
 from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, names_of_item
+from torchdevlint.flow.scope.names import dotted_path, last_name, names_of_item, parameter_names
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin, on_cpu
@@ -92,14 +92,14 @@ def _is_given_model(frame: Frame, function: ast.FunctionDef, callee: ast.expr) -
     if isinstance(callee, ast.Name) and callee.id == "self":
         return frame.owner is not None and frame.owner.is_module
     if isinstance(callee, ast.Name):
-        return callee.id in argument_names(function) and _MODEL.fullmatch(callee.id) is not None
+        return callee.id in parameter_names(function) and _MODEL.fullmatch(callee.id) is not None
     own = dotted_path(callee) or ""
     around = frame.owner is not None and not frame.owner.is_module and frame.owner.resolved
     if isinstance(callee, ast.Subscript):
         root, name = callee.value, next(names_of_item(callee))
         while isinstance(root, (ast.Subscript, ast.Attribute)):
             root = root.value
-        known = isinstance(root, ast.Name) and (root.id in argument_names(function) or (around and root.id == "self"))
+        known = isinstance(root, ast.Name) and (root.id in parameter_names(function) or (around and root.id == "self"))
         return known and _MODEL.fullmatch(name) is not None
     return around and own.startswith("self.") and _MODEL.fullmatch(own.removeprefix("self.")) is not None
 

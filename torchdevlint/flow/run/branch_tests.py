@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, mentions_device
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, parameter_names
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
@@ -63,7 +63,7 @@ _FLAG = regex(r"""(self\.)?([^\W\d]\w*)((?:\.\w+|\["\w+"\]|\['\w+'\])?)$""")
 
 def _kept_as(function: FunctionNode | None, name: str) -> str:
     """The attribute in which `function`, an ``__init__``, keeps its argument `name`, which nothing binds anew."""
-    if function is None or getattr(function, "name", "") != "__init__" or name not in argument_names(function):
+    if function is None or getattr(function, "name", "") != "__init__" or name not in parameter_names(function):
         return ""
     if any(stored for _, stored, _ in bindings_in(function).get(name, ())):
         return ""
@@ -152,7 +152,7 @@ def _compared(test: ast.expr, scope: FunctionNode | ast.Module) -> _Literals | N
 def _is_bound_anew(path: str, scope: FunctionNode | ast.Module) -> bool:
     """Whether a function binds a name or attribute, one that it has from elsewhere, or more than once."""
     root, dot, _ = path.partition(".")
-    given = isinstance(scope, ast.Module) or root not in argument_names(scope)
+    given = isinstance(scope, ast.Module) or root not in parameter_names(scope)
     bound = sum(stored for _, stored, _ in bindings_in(scope).get(root, ()))
     return bound > given or (bool(dot) and path in _attributes_stored(scope))
 

@@ -16,7 +16,7 @@ from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.instance_arms import is_shown_no_tensor
 from torchdevlint.flow.run.operations import combine, created
 from torchdevlint.flow.scope.assigned import assignments_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
@@ -201,7 +201,7 @@ def _came_to_init(frame: Frame, arguments: Arguments) -> bool:
     while isinstance(node, (ast.Attribute, ast.Subscript)) and _is_named(node):
         node = node.value
     named = frame.context == "init" and function is not None and isinstance(node, ast.Name)
-    return named and node.id in argument_names(function)  # type: ignore[attr-defined,arg-type]
+    return named and node.id in parameter_names(function)  # type: ignore[attr-defined,arg-type]
 
 
 def _is_converted_only(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
@@ -214,7 +214,7 @@ def _is_converted_only(frame: Frame, node: ast.Call, arguments: Arguments) -> bo
         data = data.value
     if function is None or not isinstance(data, ast.Name) or not any(each.arg == "dtype" for each in node.keywords):
         return False
-    if data.id not in argument_names(function):
+    if data.id not in parameter_names(function):
         return False
     names = [each for each in nodes_in(function, ast.Name) if each.id == data.id]
     reads = [each for each in names if isinstance(each.ctx, ast.Load)]

@@ -10,7 +10,7 @@ import ast
 
 from torchdevlint.flow.scope.followed_devices import root_of
 from torchdevlint.flow.scope.knowing_devices import knows_devices
-from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.names import parameter_names
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import is_module
@@ -63,5 +63,5 @@ def _place(frame: Frame, node: ast.expr, receiver: Value) -> Device:
     if any(map(knows_devices, scopes)):
         return MODEL
     name = root_of(node)
-    given = argument_names(frame.function) if frame.function is not None else ()
+    given = parameter_names(frame.function) if frame.function is not None else ()
     return Device(Origin.ARGUMENT, name) if name is not None and name in given else TOP

@@ -9,7 +9,7 @@ import ast
 import re
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP, Device, Origin
 from torchdevlint.flow.state.joins import sequence
@@ -44,7 +44,7 @@ def place_of_given(frame: Frame, model: ast.expr) -> Device:
         return TOP
     if _BEFORE_USE.search(function.name):
         return TOP
-    if isinstance(model, ast.Name) and model.id in argument_names(function):
+    if isinstance(model, ast.Name) and model.id in parameter_names(function):
         return Device(Origin.ARGUMENT, model.id)
     path, owner = dotted_path(model), frame.owner
     if path is None or owner is None or owner.is_module or not path.startswith("self."):
@@ -56,5 +56,5 @@ def _is_given(owner: ClassInfo, path: str) -> bool:
     """Whether nothing is ever assigned to an attribute but what ``__init__`` was given."""
     init = owner.methods.get("__init__")
     kept = values_by_path(owner.node).get(path, [])
-    names = frozenset() if init is None else argument_names(init)
+    names = frozenset() if init is None else parameter_names(init)
     return bool(kept) and all(isinstance(each, ast.Name) and each.id in names for each in kept)

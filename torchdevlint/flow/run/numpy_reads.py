@@ -17,7 +17,7 @@ from torchdevlint.flow.scope.followed_devices import (
     is_followed_beside,
     root_of,
 )
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name, whole_of
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, parameter_names, whole_of
 from torchdevlint.flow.scope.uses import Scope, bindings_in, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import is_module
@@ -75,7 +75,7 @@ def _is_of_function(frame: Frame, function: Scope, read: ast.expr) -> bool:
     if call is not None and isinstance(call.func, ast.Attribute) and _ANSWERS.search(call.func.attr):
         return True
     root = first_name(dotted_path(call.func) or "") if call is not None else ""
-    if not root or root in argument_names(function) or root in values_by_path(function):  # type: ignore[arg-type]
+    if not root or root in parameter_names(function) or root in values_by_path(function):  # type: ignore[arg-type]
         return False
     uses = uses_in(frame.machine.tree).get(root)
     return root != "self" and (uses is None or not uses.is_module)
@@ -98,7 +98,7 @@ def _made_by_module(frame: Frame, function: Scope, read: ast.expr) -> ast.Call |
     path = dotted_path(call.func) or ""
     root, _, rest = path.partition(".")
     last = rest.rpartition(".")[2]
-    if root not in argument_names(function) or last in _GIVE_NO_TENSORS:  # type: ignore[arg-type]
+    if root not in parameter_names(function) or last in _GIVE_NO_TENSORS:  # type: ignore[arg-type]
         return None
     uses = uses_in(function).get(root)
     is_module = (uses is not None and uses.is_module) or is_annotated_module(frame, function, root)
@@ -164,7 +164,7 @@ def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Cal
     root, function = root_of(detached), frame.function
     if function is None or root in (None, "self") or _is_copied(detached) or _is_given_of_cpu(frame, state, detached):
         return False
-    if root not in argument_names(function):
+    if root not in parameter_names(function):
         made = values_by_path(function).get(root or "", []) if is_detached(node) else []
         names = {each.id for value in made for each in inside(value) if isinstance(each, ast.Name)}
         root = min(names & followed_in(function), default=None)
@@ -201,7 +201,7 @@ def is_made_by_call(frame: Frame, state: State, detached: ast.expr) -> bool:
 
 def _is_as_given(frame: Frame, function: FunctionNode, name: ast.Name) -> bool:
     """Whether a name is an argument of what was entered that nothing before has bound anew."""
-    if frame.depth or name.id not in argument_names(function):
+    if frame.depth or name.id not in parameter_names(function):
         return False
     return all(line >= name.lineno for line, is_bound, _ in bindings_in(function).get(name.id, ()) if is_bound)
 

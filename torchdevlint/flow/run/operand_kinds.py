@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.scope.names import dotted_path, parameter_names, positional_names
 from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, grows, takes_along, uses_in
 from torchdevlint.flow.state.devices import TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -70,7 +70,7 @@ def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
         if name in _first_input(frame, given.origin):
             return given_tensor(given, at)
         if uses.attributes & _OF_ARRAYS or name != dotted_path(node) or _is_item_of_alike(uses, asked):
-            if name not in argument_names(frame.function):
+            if name not in parameter_names(frame.function):
                 return given_tensor(given, at)
             place = place_of_argument(frame, name)
             return value if place == TOP else given_tensor(place, at)

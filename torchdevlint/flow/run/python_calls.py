@@ -10,7 +10,7 @@ from torchdevlint.flow.kinds.instance_tests import is_instance_of
 from torchdevlint.flow.kinds.loaders import forget_if_written, next_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.operations import combine
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.uses import bindings_in, stored_into, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
@@ -69,7 +69,7 @@ def _len(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Va
     value, function = _first(arguments), frame.function
     if isinstance(value, Seq) and value.items and frame.depth and function is not None:
         name = dotted_path(node.args[0]) if node.args else None
-        if name in argument_names(function) and not _is_changed(function, name):
+        if name in parameter_names(function) and not _is_changed(function, name):
             return Const(len(value.items))
     return NUMBER
 

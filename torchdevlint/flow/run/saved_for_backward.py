@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, positional_names
+from torchdevlint.flow.scope.names import parameter_names, positional_names
 from torchdevlint.flow.state.joins import sequence
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
@@ -41,7 +41,7 @@ def _saves(call: ast.Call) -> bool:
 
 def _is_made_here(frame: Frame, function: FunctionNode, node: ast.expr) -> bool:
     """Whether it is what a factory makes there that is told no device, or a name for such."""
-    bound = isinstance(node, ast.Name) and node.id not in argument_names(function)
+    bound = isinstance(node, ast.Name) and node.id not in parameter_names(function)
     values = values_by_path(function).get(node.id, ()) if bound else (node,)  # type: ignore[attr-defined]
     calls = (part for each in values for part in inside(each) if isinstance(part, ast.Call))
     return any(_is_of_the_host(frame, each) for each in calls)

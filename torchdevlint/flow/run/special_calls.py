@@ -16,7 +16,7 @@ from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.kernel_launches import launch_tiles
 from torchdevlint.flow.run.moves import number_of_device
 from torchdevlint.flow.run.operations import combine
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
@@ -117,7 +117,7 @@ def _rank(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> V
     group = arguments.get(0, "group")
     if group is None:
         return Number(node)
-    given = frame.function is not None and dotted_path(group[0]) in argument_names(frame.function)
+    given = frame.function is not None and dotted_path(group[0]) in parameter_names(frame.function)
     whole = given or isinstance(group[0], ast.Constant)
     return Number(node) if whole and group[1] == NONE else NUMBER
 

@@ -25,7 +25,7 @@ from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.chains import chained, unchained
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, positional_names
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, positional_names
 from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
@@ -324,7 +324,7 @@ def _is_told_of_others(frame: Frame, state: State) -> bool:
     """
     if not frame.depth or frame.function is None:
         return False
-    given = (state.env.get(name, UNKNOWN) for name in argument_names(frame.function))
+    given = (state.env.get(name, UNKNOWN) for name in parameter_names(frame.function))
     return any(isinstance(each, Tensor) for value in given for _, each in alternatives(value))
 
 

@@ -10,7 +10,7 @@ import ast
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.brought_reads import asks, brought_in, exclude, is_of_data, read_name
-from torchdevlint.flow.scope.names import argument_names, public_path
+from torchdevlint.flow.scope.names import parameter_names, public_path
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -71,7 +71,7 @@ def _origin(function: Scope, node: ast.expr) -> str:
         bound = sum(binds for _, binds, _ in bindings_in(function).get(root, ()))
         values = values_by_path(function).get(root, [])
         if not bound:
-            is_given = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and root in argument_names(
+            is_given = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and root in parameter_names(
                 function
             )
             return root if is_given and root != "self" else ""

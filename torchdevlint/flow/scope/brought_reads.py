@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.assigned import unpacked_to
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
@@ -161,7 +161,7 @@ def is_one_thing(function: Scope, stem: ast.expr) -> bool:
 
 def _is_own(function: Scope, name: str) -> bool:
     """Whether a function is given the name, or binds it: `torch` in ``torch.cat(x).numpy()`` is none of its things."""
-    if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and name in argument_names(function):
+    if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and name in parameter_names(function):
         return True
     return any(bound for _, bound, _ in bindings_in(function).get(name, ()))
 

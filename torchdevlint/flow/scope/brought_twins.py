@@ -21,7 +21,7 @@ from torchdevlint.flow.scope.brought_reads import (
     is_of_data,
     is_one_thing,
 )
-from torchdevlint.flow.scope.names import argument_names, public_path
+from torchdevlint.flow.scope.names import parameter_names, public_path
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.source.nodes import assignments_in, is_name
 
@@ -103,7 +103,7 @@ def brought_among_arguments(function: Scope, read: ast.Call) -> ast.Call | None:
 
 def _arrays_of_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.Call, bool]]:
     """``x = x.cpu().numpy()``: the argument, and whether it is copied."""
-    given = argument_names(function)
+    given = parameter_names(function)
     for each in assignments_in(function):
         target, call = each.targets[0], each.value
         if not isinstance(target, ast.Name) or target.id not in given or not isinstance(call, ast.Call):

@@ -17,7 +17,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bound_anew import overwritten
 from torchdevlint.flow.scope.gpu_numbers import gpu_numbers
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype, last_name, places_in, public_path
+from torchdevlint.flow.scope.names import dotted_path, is_dtype, last_name, parameter_names, places_in, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -224,7 +224,7 @@ def is_named(scope: Text, node: ast.expr, named: Named, hops: int = _MOST_HOPS) 
 
 
 def _holds(scope: Text, path: str, named: Named, hops: int) -> bool:
-    if isinstance(scope.function, _FUNCTIONS) and path in argument_names(scope.function):
+    if isinstance(scope.function, _FUNCTIONS) and path in parameter_names(scope.function):
         return False
     for each in scope.around:
         values = values_in_force(scope, each, path)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, public_path
+from torchdevlint.flow.scope.names import parameter_names, public_path
 from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
@@ -19,10 +19,10 @@ def hands_on_other_arguments(decorator: _Function) -> bool:
 
     As in ``def wrapper(*args): return function(*move(args))``.
     """
-    around = set(argument_names(decorator))
+    around = set(parameter_names(decorator))
     inner = functions_in(decorator)
     for each in inner:
-        around.update(argument_names(each))
+        around.update(parameter_names(each))
     return any(not _is_handed_on(wrapper, call) for wrapper in inner for call in _calls_of(wrapper, around))
 
 
@@ -34,19 +34,19 @@ def hands_all_on(decorator: ast.AST) -> bool:
     """
     body = decorator.body if isinstance(decorator, ast.FunctionDef) else ()
     inner = [each for each in body if isinstance(each, ast.FunctionDef)]
-    if not isinstance(decorator, ast.FunctionDef) or len(inner) != 1 or len(argument_names(decorator)) != 1:
+    if not isinstance(decorator, ast.FunctionDef) or len(inner) != 1 or len(parameter_names(decorator)) != 1:
         return False
     returned = [each.value for each in own_nodes_in(decorator, ast.Return)]
     if not returned or any(not isinstance(each, ast.Name) or each.id != inner[0].name for each in returned):
         return False
-    return _gives_back(inner[0], *argument_names(decorator))
+    return _gives_back(inner[0], *parameter_names(decorator))
 
 
 def _gives_back(wrapper: ast.FunctionDef, function: str) -> bool:
     """Whether a function of ``*args, **kwargs`` alone calls `function` once with both, and returns the result."""
     spec, names = wrapper.args, nodes_in(wrapper, ast.Name)
     wraps = (each.func if isinstance(each, ast.Call) else each for each in wrapper.decorator_list)
-    if spec.vararg is None or spec.kwarg is None or argument_names(wrapper):
+    if spec.vararg is None or spec.kwarg is None or parameter_names(wrapper):
         return False
     if any(public_path(each) != "functools.wraps" for each in wraps):
         return False
@@ -66,14 +66,14 @@ def _gives_back(wrapper: ast.FunctionDef, function: str) -> bool:
 
 def _calls_of(wrapper: _Function, names: set[str]) -> Iterator[ast.Call]:
     """The calls in a function of what an enclosing function was given under one of these names."""
-    own = set(argument_names(wrapper))
+    own = set(parameter_names(wrapper))
     for call in nodes_in(wrapper, ast.Call):
         if isinstance(call.func, ast.Name) and call.func.id in names - own:
             yield call
 
 
 def _is_handed_on(wrapper: _Function, call: ast.Call) -> bool:
-    given = set(argument_names(wrapper))
+    given = set(parameter_names(wrapper))
     given.update(each.arg for each in (wrapper.args.vararg, wrapper.args.kwarg) if each is not None)
     given -= {each.id for each in nodes_in(wrapper, ast.Name) if isinstance(each.ctx, ast.Store)}
     values = [each.value if isinstance(each, ast.Starred) else each for each in call.args]

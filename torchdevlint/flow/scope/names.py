@@ -120,7 +120,7 @@ def takes_inputs(method: ast.FunctionDef | ast.AsyncFunctionDef | None) -> bool:
 
 
 @once_a_node
-def argument_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+def parameter_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
     """The names of the parameters of a function, those after stars excepted."""
     return frozenset((*positional_names(function), *(each.arg for each in function.args.kwonlyargs)))
 

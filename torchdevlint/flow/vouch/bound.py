@@ -9,7 +9,7 @@ import ast
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.scope.names import argument_names, last_name
+from torchdevlint.flow.scope.names import last_name, parameter_names
 from torchdevlint.source.nodes import assignments_in, below, inside, nodes_in, once_a_node
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -182,7 +182,7 @@ def bound_at_the_end(body: Iterable[ast.stmt]) -> frozenset[str]:
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
     """The names of its parameters; a lambda in a default has some of its own."""
     starred = (each for each in (function.args.vararg, function.args.kwarg) if each is not None)
-    return {*argument_names(function), *(each.arg for each in starred)}
+    return {*parameter_names(function), *(each.arg for each in starred)}
 
 
 def _before(holder: ast.AST, field: str, place: ast.AST) -> set[str]:

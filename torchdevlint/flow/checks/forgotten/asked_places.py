@@ -23,12 +23,12 @@ from torchdevlint.flow.scope.chains import moved_in
 from torchdevlint.flow.scope.followed_devices import followed_in
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import (
-    argument_names,
     dotted_path,
     last_name,
     mentions_cuda,
     mentions_device,
     names_of_item,
+    parameter_names,
 )
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.machine import Frame
@@ -96,7 +96,7 @@ def _followed(frame: Frame) -> str:
     function = frame.function
     if not isinstance(function, ast.FunctionDef) or frame.context == "init" or not _moves_any(function):
         return ""
-    followed = followed_in(function) & argument_names(function)
+    followed = followed_in(function) & parameter_names(function)
     return min(followed) if len(followed) == 1 else ""
 
 

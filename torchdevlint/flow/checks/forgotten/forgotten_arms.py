@@ -16,10 +16,10 @@ from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import (
-    argument_names,
     dotted_path,
     last_name,
     mentions_device,
+    parameter_names,
     positional_names,
     public_path,
 )
@@ -81,7 +81,7 @@ def _look(machine: Machine, function: ast.FunctionDef) -> None:
         seen = seen or kinds == "" or (kinds == "tensors" and forgotten is None and not arm.flag)
         if forgotten is not None:
             record(machine, function, "arm", forgotten, moves[0], at=forgotten)
-            machine.explain(*(("unread device", function, name) for name in argument_names(function)))
+            machine.explain(*(("unread device", function, name) for name in parameter_names(function)))
             return
 
 

@@ -22,7 +22,7 @@ from torchdevlint.flow.run.moves import method_device, to_device
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_cpu_spec, public_path
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, parameter_names, public_path
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
@@ -156,7 +156,7 @@ def _candidates(
 def _is_as_given(tree: ast.Module, function: FunctionNode, source: ast.expr) -> bool:
     """Whether callers in this file, if any, give an argument as a loop got it: others may have moved all of it."""
     name = source.id if isinstance(source, ast.Name) else ""
-    return name not in argument_names(function) or gets_batches(tree, function, name)
+    return name not in parameter_names(function) or gets_batches(tree, function, name)
 
 
 def _place_of_move(frame: Frame, state: State, move: ast.Call) -> Device | None:

@@ -14,7 +14,7 @@ from torchdevlint.flow.checks.forgotten.unread_devices import Function, function
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.scope.imported_names import imports_torch
-from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, last_name, mentions_device
+from torchdevlint.flow.scope.names import defaults, dotted_path, last_name, mentions_device, parameter_names
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.scope.parameters import reads
 from torchdevlint.flow.state.machine import Machine
@@ -30,7 +30,7 @@ def _look(event: FileEnded) -> None:
     owners = {function: owner.name for owner in nodes_in(machine.tree, ast.ClassDef) for function in owner.body}
     for function in functions_of(machine):
         name = f"{owners[function]}.{function.name}" if function in owners else function.name
-        for each in filter(mentions_device, sorted(argument_names(function))):
+        for each in filter(mentions_device, sorted(parameter_names(function))):
             if not _is_decided(function, each):
                 _note_fallback(machine, function, name, each)
                 if function.name in _MOVES and function in owners:

@@ -14,7 +14,7 @@ from torchdevlint.flow.events import Returned
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.kinds.autograd_functions import is_function
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_names
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Tensor
@@ -28,7 +28,7 @@ def _note_returned(event: Returned) -> None:
     if frame.depth or not isinstance(frame.function, ast.FunctionDef):
         return
     made = [each for each in tensors_in(event.value) if is_made_here(frame, each) and _is_of_data(each)]
-    given = argument_names(frame.function)
+    given = parameter_names(frame.function)
     for path, call in brought_in(frame.function) if made else ():
         if first_name(path) not in given:
             continue

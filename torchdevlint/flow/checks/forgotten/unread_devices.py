@@ -24,11 +24,11 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.decorators import decorator_names, is_plain
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import (
-    argument_names,
     dotted_path,
     first_name,
     last_name,
     mentions_device,
+    parameter_names,
     public_path,
 )
 from torchdevlint.flow.scope.parameters import names_given_as_values, reads, reads_all
@@ -71,7 +71,7 @@ def unread_parameter(frame: Frame) -> str | None:
 
 
 def _find_unread(frame: Frame, function: Function) -> str | None:
-    names = argument_names(function)
+    names = parameter_names(function)
     found = next((name for name in _NAMES if name in names and not reads(function, name)), None)
     if found is None or any(name in names and reads(function, name) for name in _NAMES):
         return None
@@ -136,7 +136,7 @@ def _told_in(function: Function) -> Told | None:
     """The device that a function takes as an argument, or binds to a name of its own, and never reads."""
     spec = function.args
     bound = _devices_bound_in(function)
-    if (not bound and "device" not in argument_names(function)) or reads_all(function):
+    if (not bound and "device" not in parameter_names(function)) or reads_all(function):
         return None
     for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
         if each.arg == "device" and not reads(function, each.arg):
@@ -283,7 +283,7 @@ def _places(function: Function) -> bool:
 
 
 def _is_of(function: Function, returned: ast.Return) -> bool:
-    given = argument_names(function) - {"self", "cls"}
+    given = parameter_names(function) - {"self", "cls"}
     names = {each.id for each in nodes_in(returned, ast.Name)}
     makes = isinstance(returned.value, ast.Call) and last_name(returned.value.func)[:1].isupper()
     if makes and "self" in names:  # ``Batch(self.x)``

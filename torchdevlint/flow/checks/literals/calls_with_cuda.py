@@ -15,7 +15,7 @@ from torchdevlint.flow.checks.literals.given_operands import by_operand
 from torchdevlint.flow.checks.literals.placement import is_guarded, is_what_it_is_for, literal_place, record
 from torchdevlint.flow.events import ForeignCalled, FunctionCalled, Operated, UnknownCalled
 from torchdevlint.flow.kinds.sizes import sizes_asked
-from torchdevlint.flow.scope.names import argument_names, device_spec
+from torchdevlint.flow.scope.names import device_spec, parameter_names
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
@@ -56,7 +56,7 @@ def _note_operands(event: Operated) -> None:
     if not tensors:
         return
     unknown = {at.id: (at, value) for at, value in operands if isinstance(at, ast.Name) and isinstance(value, Unknown)}
-    asked = unknown.keys() & argument_names(frame.function)
+    asked = unknown.keys() & parameter_names(frame.function)
     placed = ((at, literal_place(frame, value)) for at, value in tensors if asked)
     for put, place in placed:
         name = next((each for each, _ in _sizes_told(place) if each in asked), None)
@@ -85,7 +85,7 @@ def _named(keyword: ast.keyword) -> str | None:
 def sized_by(frame: Frame, state: State, node: ast.Call) -> Given | None:
     """The argument of the caller whose size is told: ``make(images.shape[0], device="cuda")``."""
     for name, asked in _sizes_told(node):
-        if name not in argument_names(frame.function):  # type: ignore[arg-type]
+        if name not in parameter_names(frame.function):  # type: ignore[arg-type]
             continue
         value = state.env.get(name)
         if isinstance(value, Tensor) and value.device.origin in (Origin.ARGUMENT, Origin.MODEL):

@@ -13,7 +13,7 @@ from torchdevlint.flow.checks.literals.placement import asks_only_the_machine, l
 from torchdevlint.flow.events import Met
 from torchdevlint.flow.run.arguments import names_a_device
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words, device_arguments
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import Origin, Relation
@@ -45,7 +45,7 @@ def _look(frame: Frame, state: State, place: ast.expr, given: Tensor) -> None:
 
 def _is_from_outside(frame: Frame, state: State, named: ast.expr, path: str) -> bool:
     """Whether an expression for a device is an argument, a name of another file, or what the object was given."""
-    if isinstance(named, ast.Name) and frame.function is not None and path in argument_names(frame.function):
+    if isinstance(named, ast.Name) and frame.function is not None and path in parameter_names(frame.function):
         return not any(bound for _, bound, _ in bindings_in(frame.function)[path])
     if path.startswith("self."):
         classes = () if frame.owner is None else frame.owner.mro
@@ -57,7 +57,7 @@ def _is_from_outside(frame: Frame, state: State, named: ast.expr, path: str) -> 
 def _is_given_to(init: ast.FunctionDef | ast.AsyncFunctionDef | None, path: str) -> bool:
     """Whether ``__init__`` keeps one of its arguments under a path, as it came."""
     values = [] if init is None else values_by_path(init).get(path, ())
-    names = () if init is None else argument_names(init)
+    names = () if init is None else parameter_names(init)
     return bool(values) and all(isinstance(each, ast.Name) and each.id in names for each in values)
 
 

@@ -12,7 +12,7 @@ from torchdevlint.flow.checks.literals.same_device import choice_of, is_chosen, 
 from torchdevlint.flow.kinds import known_devices
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.deciding_flags import deciding_test
-from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, first_name, mentions_device
+from torchdevlint.flow.scope.names import defaults, dotted_path, first_name, mentions_device, parameter_names
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Origin
@@ -194,7 +194,7 @@ def _of_self(frame: Frame, state: State) -> Iterator[Given]:
 def _given_to(frame: Frame, info: ClassInfo) -> Iterator[Given]:
     """``self.device = device`` of an argument of ``__init__``."""
     init = info.methods.get("__init__")
-    parameters = set() if init is None else set(argument_names(init)) - _on_the_cpu_by_default(init)
+    parameters = set() if init is None else set(parameter_names(init)) - _on_the_cpu_by_default(init)
     for node in () if init is None else assignments_in(init):
         name = node.value.id if isinstance(node.value, ast.Name) else ""
         if name in parameters and name.rpartition("_")[2] == "device" and not _FOR_SOMETHING_ELSE.search(name):
@@ -314,7 +314,7 @@ def _of_kept_model(frame: Frame, state: State) -> Iterator[Given]:
     owner, init = frame.owner, frame.owner.methods.get("__init__") if frame.owner is not None else None
     if owner is None or init is None or owner.is_module or not _is_visible(frame, state, "self"):
         return
-    parameters = argument_names(init)
+    parameters = parameter_names(init)
     for node in assignments_in(init):
         path = dotted_path(node.targets[0]) or ""
         if not path.startswith("self.") or not isinstance(node.value, ast.Name) or node.value.id not in parameters:

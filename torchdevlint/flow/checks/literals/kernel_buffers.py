@@ -15,7 +15,7 @@ from torchdevlint.flow.events import Called, Filled, Placed
 from torchdevlint.flow.run.unknown_calls import is_known
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.followed_devices import root_of
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import MODEL, Origin
@@ -46,7 +46,7 @@ def _note_filled(event: Filled) -> None:
             found = Given(f"{first}.device", "what the model gives is written into it", at)
             record(frame, event.state, place, cuda_in_words(place), found)
         return
-    if name is None or name not in argument_names(frame.function) or _is_bound_anew(frame.function, name):
+    if name is None or name not in parameter_names(frame.function) or _is_bound_anew(frame.function, name):
         return
     if is_as_large(frame.function, place, name) and _is_returned(frame.function, event.node):
         found = Given(f"{name}.device", f"`{name}` is written into it", at)
@@ -71,7 +71,7 @@ def _note_call(event: Called) -> None:
             continue
         for at, given in event.arguments.pairs:
             name = root_of(at)
-            if name is None or not came_with_input(given) or name not in argument_names(frame.function):
+            if name is None or not came_with_input(given) or name not in parameter_names(frame.function):
                 continue
             if is_as_large(frame.function, place, name) and not _is_bound_anew(frame.function, name):
                 found = Given(f"{name}.device", f"`{name}` is used with it", at, "kernel")

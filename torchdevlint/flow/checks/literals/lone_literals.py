@@ -18,7 +18,7 @@ from torchdevlint.flow.events import Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
 from torchdevlint.flow.scope.followed_devices import root_of
-from torchdevlint.flow.scope.names import argument_names, device_spec, last_name, mentions_cuda, mentions_device
+from torchdevlint.flow.scope.names import device_spec, last_name, mentions_cuda, mentions_device, parameter_names
 from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
@@ -92,7 +92,7 @@ def _follows_devices(frame: Frame, node: ast.Call) -> bool:
     places = _places(frame.machine.tree)
     if places.literals == 1 and last_name(node.func) != "cuda" and _takes_arguments(function):
         plain = [each for each in places.followed if last_name(each) == "device"]
-        given = argument_names(function)
+        given = parameter_names(function)
         if any(is_inside(each, function) and root_of(each) in given for each in plain):
             return True
         if len([each for each in plain if not is_inside(each, function)]) >= _BESIDE_ONE:
@@ -102,7 +102,7 @@ def _follows_devices(frame: Frame, node: ast.Call) -> bool:
 
 def _takes_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether a function works on what it is given: a helper, and no step of a program."""
-    return not argument_names(function) <= {"self", "cls", "args", "opt", "config", "cfg", "kwargs"}
+    return not parameter_names(function) <= {"self", "cls", "args", "opt", "config", "cfg", "kwargs"}
 
 
 def _stands_under_question(function: ast.AST, node: ast.Call) -> bool:

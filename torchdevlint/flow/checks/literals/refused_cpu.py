@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.literals.same_device import is_of_literal
 from torchdevlint.flow.run.branches import asked_tensor
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_names
 from torchdevlint.flow.scope.naming_cuda import chooses_gpu
 from torchdevlint.flow.scope.unconditional import straight
 from torchdevlint.flow.state.machine import Frame
@@ -29,7 +29,7 @@ def refused_before(frame: Frame, node: ast.Call) -> ast.expr | None:
     for line, test in _refusing(function):
         asked = asked_tensor(frame, test) if line < node.lineno else None
         path = None if asked is None else dotted_path(asked)
-        if asked is None or path is None or first_name(path) not in argument_names(function):
+        if asked is None or path is None or first_name(path) not in parameter_names(function):
             continue
         if not is_of_literal(function, frame.owner, f"{path}.device"):
             return asked

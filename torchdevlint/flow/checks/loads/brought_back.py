@@ -16,7 +16,7 @@ from torchdevlint.flow.checks.loads.file_names import Scopes, scopes_of
 from torchdevlint.flow.checks.loads.kept_modules import is_sent_to_cpu, says_cpu
 from torchdevlint.flow.checks.loads.saved_names import bound_before, values_in
 from torchdevlint.flow.checks.loads.telling_names import HOLE, is_telling, may_be_equal
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -130,7 +130,7 @@ def _given_path(tree: ast.Module, call: ast.Call, path: ast.expr) -> str | None:
     function = scopes_of(tree, call)[0]
     if not isinstance(path, ast.Name) or not isinstance(function, ast.FunctionDef):
         return None
-    return path.id if path.id in argument_names(function) and path.id not in values_in(function) else None
+    return path.id if path.id in parameter_names(function) and path.id not in values_in(function) else None
 
 
 def _is_all_of_cpu(own: ModuleFile, project: Project, load: ast.Call) -> bool:

@@ -25,7 +25,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program, numbers_gpus
 from torchdevlint.flow.scope.each_rank import is_run_by_each_rank
 from torchdevlint.flow.scope.fed_loads import feeds_one_module, only_fed
-from torchdevlint.flow.scope.names import argument_names, has_stars, positional_names, public_path
+from torchdevlint.flow.scope.names import has_stars, parameter_names, positional_names, public_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -207,7 +207,7 @@ def _is_chosen(node: ast.expr) -> bool:
 
 def _is_parameter(frame: Frame, node: ast.expr) -> bool:
     function = frame.function
-    return function is not None and isinstance(node, ast.Name) and node.id in argument_names(function)
+    return function is not None and isinstance(node, ast.Name) and node.id in parameter_names(function)
 
 
 def _note_save(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from torchdevlint.flow.checks.loads.telling_names import HOLE, is_telling
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.patterns import regex
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_assignments_in, own_nodes_in
@@ -167,7 +167,7 @@ def _of_element(at: Place, node: ast.expr, names: int) -> Texts:
     """An element of what a pattern finds: ``glob("runs/*.rows")[0]``"""
     if isinstance(node, ast.Name) and names:
         for place, scope in enumerate(at.scopes):
-            if isinstance(scope, _FUNCTIONS) and node.id in argument_names(scope):
+            if isinstance(scope, _FUNCTIONS) and node.id in parameter_names(scope):
                 return (None,)
             values = _assigned(scope).get(node.id)
             if values:
@@ -199,7 +199,7 @@ def _returned(at: Place, callee: ast.expr, names: int) -> Texts:
 
 def _of_name(at: Place, name: str, names: int) -> Texts:
     for place, scope in enumerate(at.scopes):
-        if isinstance(scope, _FUNCTIONS) and name in argument_names(scope):
+        if isinstance(scope, _FUNCTIONS) and name in parameter_names(scope):
             return (None,)
         values = _assigned(scope).get(name)
         if values:

@@ -9,7 +9,7 @@ from torchdevlint.flow.checks.loads.file_names import Place, file_name, scopes_o
 from torchdevlint.flow.checks.loads.saved_names import bound_to
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import own_call_sites
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import nodes_in, own_nodes_in
 
@@ -39,7 +39,7 @@ def _given(
 ) -> Iterator[tuple[Place, ast.expr | None]]:
     """What the calls in a file give the parameter in whose place a load is put: ``opt = torch.load(..)``."""
     paths = [path for path, values in values_by_path(function).items() if load in values]
-    for path in paths if argument_names(function).issuperset(paths) else ():
+    for path in paths if parameter_names(function).issuperset(paths) else ():
         for site in own_call_sites(tree, function):
             given, scopes = site.argument(function, path), scopes_of(tree, site.call)
             if isinstance(given, ast.Name):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, public_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names, public_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
@@ -97,7 +97,7 @@ def _bound(frame: Frame, scope: ast.AST | None, node: ast.expr) -> Iterator[ast.
             values = values_by_path(owner.node)
             yield from (*values.get(name, ()), *values.get(f"self.{name}", ()))
         return
-    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and path in argument_names(scope):
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and path in parameter_names(scope):
         return
     for each in (scope, frame.machine.tree):
         if each is not None:

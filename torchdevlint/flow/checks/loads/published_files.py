@@ -18,7 +18,7 @@ from torchdevlint.flow.checks.loads.writers import is_written, name_of
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, call_sites
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Const, Value
 from torchdevlint.patterns import regex
@@ -115,7 +115,7 @@ def _given(frame: Frame, load: ast.Call) -> set[str] | None:
     path = load.args[0] if load.args else None
     if others is None or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None
-    if not isinstance(path, ast.Name) or path.id not in argument_names(function):
+    if not isinstance(path, ast.Name) or path.id not in parameter_names(function):
         return None
     names = list(_names_given(frame.machine.tree, function, path.id, others.project, _MOST_CALLS))
     return {each for each in names if each is not None} if names and None not in names else None
@@ -134,7 +134,7 @@ def _names_given(
             yield None
         elif (name := file_name(scopes, given)) is not None:
             yield name
-        elif calls and isinstance(given, ast.Name) and around is not None and given.id in argument_names(around):
+        elif calls and isinstance(given, ast.Name) and around is not None and given.id in parameter_names(around):
             handed = list(_names_given(site.tree, around, given.id, project, calls - 1))
             yield from handed or [None]
         else:

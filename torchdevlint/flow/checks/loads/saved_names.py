@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from torchdevlint.flow.checks.loads.file_names import Scopes, file_name
 from torchdevlint.flow.checks.loads.telling_names import HOLE
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.source.nodes import (
     arguments_of,
     assignment_of,
@@ -86,7 +86,7 @@ def written_name(scopes: Scopes, save: ast.Call) -> str | None:
 def bound_to(scopes: Scopes, name: str) -> tuple[Scopes, list[Bound]]:
     """What a name is bound to, with the scopes from that on which binds it: nothing for a parameter."""
     for place, scope in enumerate(scopes):
-        if isinstance(scope, WITH_ARGUMENTS) and name in argument_names(scope):
+        if isinstance(scope, WITH_ARGUMENTS) and name in parameter_names(scope):
             return scopes[place:], []
         values = values_in(scope).get(name)
         if values:

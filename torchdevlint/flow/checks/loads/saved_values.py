@@ -45,7 +45,7 @@ from torchdevlint.flow.checks.loads.saved_parts import (
 )
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_cpu_spec, is_dtype, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, is_dtype, last_name, parameter_names, public_path
 from torchdevlint.source.nodes import arguments_of, assignments_in, nodes_in, own_nodes_in
 
 _TO_HOST = frozenset("cpu numpy tolist item size dim numel nelement keys".split())
@@ -146,7 +146,7 @@ class _Judge(Struct):
         if has_items_of_cpu(scopes[0], node):
             return True
         for place, scope in enumerate(scopes):
-            if isinstance(scope, WITH_ARGUMENTS) and name in argument_names(scope):
+            if isinstance(scope, WITH_ARGUMENTS) and name in parameter_names(scope):
                 return False
             values = values_in(scope).get(name)
             if values is None:

@@ -10,7 +10,7 @@ from torchdevlint.flow.checks.loads.telling_names import may_be_equal
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import call_sites, sites_in
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import is_below, nodes_in
 
@@ -99,7 +99,11 @@ def _given(
 ) -> tuple[str | None, ...]:
     """The names that all calls of the function around give its parameter, or leave it at, or were given themselves."""
     function = scopes_of(tree, call)[0]
-    if not isinstance(function, ast.FunctionDef) or name not in argument_names(function) or name in values_in(function):
+    if (
+        not isinstance(function, ast.FunctionDef)
+        or name not in parameter_names(function)
+        or name in values_in(function)
+    ):
         return (None,)
     here = [] if own is tree else sites_in(own, function.name)
     sites = None if here is None else [*here, *call_sites(tree, function, project)]

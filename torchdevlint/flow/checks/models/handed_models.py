@@ -13,7 +13,7 @@ from torchdevlint.flow.checks.models.unmoved_models import follows_parameters, m
 from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands
-from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.names import parameter_names
 from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Func
@@ -48,7 +48,7 @@ def _stays(frame: Frame, name: str) -> bool:
     if not isinstance(given, ast.Name):
         return False
     scope = caller.function or caller.machine.tree
-    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and given.id in argument_names(scope):
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and given.id in parameter_names(scope):
         return _stays(caller, given.id)
     ends: set[ast.AST] = {each.value for each in nodes_in(scope, ast.Return) if each.value is not None}
     return given.id in names_left(caller, scope, ends)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks.models.left_in_place import asked_for_methods, kept_names, left_alone
 from torchdevlint.flow.knowledge.libraries import LEAVES_MODELS
 from torchdevlint.flow.run.imports import resolve
-from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.scope.names import dotted_path, parameter_names, positional_names
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
@@ -99,6 +99,6 @@ def _left_where(function: FunctionNode) -> tuple[frozenset[str], dict[str, list[
     bound = {name for name, places in bindings_in(function).items() if any(binds for _, binds, _ in places)}
     elsewhere: dict[str, list[ast.AST]] = {}
     for each in nodes_in(function, ast.Name):
-        if each not in alone and each.id in argument_names(function) - bound:
+        if each not in alone and each.id in parameter_names(function) - bound:
             elsewhere.setdefault(each.id, []).append(each)
-    return (argument_names(function) - bound).difference(elsewhere), elsewhere
+    return (parameter_names(function) - bound).difference(elsewhere), elsewhere

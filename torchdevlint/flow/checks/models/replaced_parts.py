@@ -10,7 +10,7 @@ import ast
 
 from torchdevlint.flow.events import AttributeAssigned, Mixed
 from torchdevlint.flow.kinds.sizes import sizes_asked
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, Device, Origin, Relation, relation
 from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
@@ -37,7 +37,7 @@ def _note_assigned(event: AttributeAssigned) -> None:
     if not all(_is_sized_after(site, owner) for site in value.creations):
         return
     root = path.partition(".")[0]
-    given = frame.function is not None and root in argument_names(frame.function) and not frame.depth
+    given = frame.function is not None and root in parameter_names(frame.function) and not frame.depth
     device = Device(Origin.ARGUMENT, root) if given else MODEL
     held = target.value if target.attr in _OF_TENSORS else target
     other = Tensor(device, AT_LEAST_1, (), (Step(f"`{owner}` is where its layer is", held),))

@@ -19,7 +19,7 @@ from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, mentions_cuda, mentions_device, positional_names
+from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device, parameter_names, positional_names
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import Scope, asked_in, bindings_in
 from torchdevlint.flow.state.devices import DEFAULT, TOP, VALUELESS_TYPES, Origin, literal, on_cpu
@@ -196,7 +196,7 @@ def _fed_to_layers(method: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[
     fed = [each for call, path in calls if path.startswith("self.") for each in call.args[:1]]
     fed += [each for call, path in calls if path == "self" for each in call.args]
     given = {each.id for each in fed if isinstance(each, ast.Name)}
-    return frozenset(given & argument_names(method)) - names
+    return frozenset(given & parameter_names(method)) - names
 
 
 def _note_unknown(event: LayerCalled) -> None:

@@ -23,10 +23,10 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.chains import moved_in
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import (
-    argument_names,
     dotted_path,
     last_name,
     mentions_device,
+    parameter_names,
     places_in,
     public_path,
 )
@@ -64,13 +64,13 @@ def _moved_for_it(frame: Frame, node: ast.Call) -> ast.Call | None:
     if not isinstance(function, ast.FunctionDef):
         return None
     if owner is None:
-        unread = {each for each in argument_names(function) if mentions_device(each)} - set(bindings_in(function))
-        if path not in argument_names(function) or not unread or path in moved_in(function):
+        unread = {each for each in parameter_names(function) if mentions_device(each)} - set(bindings_in(function))
+        if path not in parameter_names(function) or not unread or path in moved_in(function):
             return None
         others = (
             each for each in frame.machine.tree.body if isinstance(each, ast.FunctionDef) and each is not function
         )
-        moves = (each for other in others if path in argument_names(other) for each in _moved_inputs(other, path))
+        moves = (each for other in others if path in parameter_names(other) for each in _moved_inputs(other, path))
         return next((each for each in moves if dotted_path(places_in(each)[0]) in unread), None)
     if owner.is_module or not path.startswith("self.") or path.count(".") > 1 or function.name == "__init__":
         return None

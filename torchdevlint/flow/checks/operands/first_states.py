@@ -15,7 +15,7 @@ from torchdevlint.flow.events import Mixed, Returned
 from torchdevlint.flow.facts.tensors import FIRST_STATE
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.decorators import is_property
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.own_devices import has_device, is_placed_by_callers, makes_there
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
@@ -82,7 +82,7 @@ def _is_made_for(frame: Frame, function: ast.FunctionDef, site: Site) -> bool:
         return False
     if not isinstance(node, ast.Call) or site.function.rpartition(".")[2] not in _FILLED:
         return False
-    given = set(argument_names(function)) - {"self"}
+    given = set(parameter_names(function)) - {"self"}
     return any(isinstance(each, ast.Name) and each.id in given for part in node.args for each in inside(part))
 
 
@@ -91,7 +91,7 @@ def _is_meant_there(frame: Frame, owner: ClassInfo, function: ast.FunctionDef) -
     forward = owner.all_methods.get("forward")
     if forward is None or is_bookkeeping(function.name):
         return False
-    if _STATE.fullmatch(function.name) and any(map(_TAKEN.fullmatch, argument_names(forward[1]))):
+    if _STATE.fullmatch(function.name) and any(map(_TAKEN.fullmatch, parameter_names(forward[1]))):
         return True
     others = [each for each in nodes_in(frame.machine.tree, ast.FunctionDef) if each.name == function.name]
     if any(each is not function and makes_there(each) for each in others):

@@ -29,7 +29,7 @@ from torchdevlint.flow.scope.brought_reads import (
 from torchdevlint.flow.scope.brought_twins import brought_besides
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
 from torchdevlint.flow.scope.handed_functions import is_handed_with_device
-from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.names import parameter_names
 from torchdevlint.flow.scope.own_devices import has_device, makes_there
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -154,7 +154,7 @@ def _given_by_callers(frame: Frame, node: ast.AST, value: Tensor) -> str | None:
         return None
     begun = value.steps[0].node if value.device == TOP and value.steps else None
     name = begun.arg if isinstance(begun, ast.arg) else value.device.name
-    return name if name in argument_names(function) else None
+    return name if name in parameter_names(function) else None
 
 
 def _note_numpy(event: ReadByHost) -> None:

@@ -14,7 +14,7 @@ from torchdevlint.flow.events import LayerCalled, Mixed, Returned
 from torchdevlint.flow.facts.tensors import SAME_RETURN
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME, is_named_like_a_model
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name
+from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, parameter_names
 from torchdevlint.flow.state.devices import DEFAULT, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
@@ -60,7 +60,7 @@ def _of_operand(function: FunctionNode | None, at: ast.expr, value: Value) -> It
     elif isinstance(value, Choice):
         held = [each for _, each in value.alternatives]
         made = [each for each in held if isinstance(each, Tensor) and each.creations]
-        is_argument = function is not None and dotted_path(at) in argument_names(function)
+        is_argument = function is not None and dotted_path(at) in parameter_names(function)
         if len(made) == 1 and all(each is made[0] or _is_given(each, is_argument) for each in held):
             yield at, made[0]
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.names import parameter_names
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import tensors_in
@@ -81,4 +81,4 @@ def puts_several_together(frame: Frame, node: ast.expr, tensor: Tensor) -> bool:
         more = {each.id for each in inside(left.pop()) if isinstance(each, ast.Name)} - found
         found |= more
         left.extend(each for name in more for each in values.get(name, ()))
-    return len(found & set(argument_names(frame.function))) > 1
+    return len(found & set(parameter_names(frame.function))) > 1

@@ -16,7 +16,7 @@ from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.unknown_calls import is_module_by_use
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -49,11 +49,11 @@ def _is_given(frame: Frame, callee: ast.expr) -> bool:
     if path.startswith("self.") and frame.owner is not None:
         init = frame.owner.methods.get("__init__")
         kept = values_by_path(frame.owner.node).get(path, [])
-        given = argument_names(init) if init is not None else frozenset[str]()
+        given = parameter_names(init) if init is not None else frozenset[str]()
         is_own = bool(kept) and all(isinstance(each, ast.Name) and each.id in given for each in kept)
     elif isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         is_bound_anew = any(is_bound for _, is_bound, _ in bindings_in(function).get(path, ()))
-        is_own = path in argument_names(function) and not is_bound_anew
+        is_own = path in parameter_names(function) and not is_bound_anew
     else:
         return False
     return is_own and (is_module_by_use(frame, callee) or is_named_like_a_model(callee))

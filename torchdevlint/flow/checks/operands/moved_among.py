@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.brought_reads import takes_tensor
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.moved_by_callers import is_moved_by_callers
-from torchdevlint.flow.scope.names import argument_names, last_name
+from torchdevlint.flow.scope.names import last_name, parameter_names
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -53,7 +53,7 @@ def _is_moved_here(frame: Frame, function: ast.FunctionDef, value: Tensor) -> bo
     if not value.moved or value.device.origin is not Origin.EXPRESSION:
         return False
     begun, moved = value.steps[0].node, value.steps[-1].node
-    named = value.device.name.partition(".")[0] not in argument_names(function) - {"self", "device"}
+    named = value.device.name.partition(".")[0] not in parameter_names(function) - {"self", "device"}
     is_move = isinstance(moved, ast.Call) and last_name(moved.func) == "to" and is_inside(moved, function)
     return isinstance(begun, ast.arg) and is_move and named
 

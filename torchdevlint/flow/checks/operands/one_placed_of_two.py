@@ -13,7 +13,7 @@ from torchdevlint.flow.events import FunctionEnded, Mixed
 from torchdevlint.flow.facts.tensors import ANOTHER_ARM, ANOTHER_RETURN
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.names import argument_names, dotted_path, mentions_device
+from torchdevlint.flow.scope.names import dotted_path, mentions_device, parameter_names
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
@@ -126,7 +126,7 @@ def _may_part(frame: Frame, conditions: Conditions, node: ast.expr, twin: Part) 
         return bool(parting)
     here = [key.partition(":")[2] for key in asked if (key, True) in conditions]
     missing = {text.removesuffix(" is None") for text in here if text.endswith(" is None")}
-    given = argument_names(frame.function) if frame.function is not None else ()
+    given = parameter_names(frame.function) if frame.function is not None else ()
     if len(missing) < len(asked) or not missing.issubset(given) or any(map(mentions_device, missing)):
         return False
     return _is_known_at(frame, twin[2].device.name, node, missing)
@@ -138,7 +138,7 @@ def _is_known_at(frame: Frame, device: str, node: ast.expr, missing: Collection[
     if frame.function is None or root in missing or not root.isidentifier():
         return False
     bound = [at for at, stored, _ in bindings_in(frame.function).get(root, ()) if stored]
-    return root == "self" or root in argument_names(frame.function) or (bool(bound) and max(bound) < node.lineno)
+    return root == "self" or root in parameter_names(frame.function) or (bool(bound) and max(bound) < node.lineno)
 
 
 def _is_placed(value: Tensor) -> bool:

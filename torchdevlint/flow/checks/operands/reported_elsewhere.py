@@ -9,7 +9,7 @@ from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.kept_whole import leaves_alone
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Site
 from torchdevlint.source.nodes import inside, nodes_in
@@ -54,7 +54,7 @@ def _is_of(value: ast.expr, made: ast.AST, found: set[str]) -> bool:
 
 def _mixes(frame: Frame, method: ast.FunctionDef, kept: set[str]) -> bool:
     """Whether a method has one of these attributes meet a parameter that is a tensor, in an operator or an index."""
-    names = argument_names(method)
+    names = parameter_names(method)
     met = {each.id for side in _beside(method, kept) for each in inside(side) if isinstance(each, ast.Name)} & names
     annotated = {each.arg for each in nodes_in(method, ast.arg) if annotated_tensor(each.annotation)}
     return any(each in annotated or is_tensor_by_use(frame, method, each, None, MAX_HOPS) for each in met)

@@ -21,7 +21,7 @@ from torchdevlint.flow.facts.tensors import RESULT, SIZED_ALIKE
 from torchdevlint.flow.kinds.autograd_functions import is_function
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.knowing_devices import knows_devices
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
+from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, last_name, parameter_names
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -101,7 +101,7 @@ def _came_in(function: FunctionNode, at: ast.expr, value: Tensor) -> str | None:
     """The name of the argument that a tensor is, or was made of."""
     if value.device.origin not in (Origin.ARGUMENT, Origin.MODEL) or value.ndim == 0:
         return None
-    names = argument_names(function)
+    names = parameter_names(function)
     return next((each.id for each in inside(at) if isinstance(each, ast.Name) and each.id in names), None)
 
 

@@ -16,7 +16,7 @@ from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_short_for_a_loss
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.flow.scope.origins import made_of
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.arguments import Arguments
@@ -99,7 +99,7 @@ def _may_be_elsewhere(frame: Frame, state: State, name: str, trained: bool = Fal
     function, root = frame.function, name.partition(".")[0]
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or frame.depth:
         return False
-    if function in frame.machine.pipeline or root in argument_names(function) - {"self"} or is_bookkeeping(name):
+    if function in frame.machine.pipeline or root in parameter_names(function) - {"self"} or is_bookkeeping(name):
         return False
     if _OF_DATA.search(frame.scope.lower()) or _OF_DATA.search(name.lower()):
         return False

@@ -13,7 +13,7 @@ from torchdevlint.flow.events import AttributeAssigned, Mixed
 from torchdevlint.flow.facts.tensors import KEPT
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor
@@ -51,7 +51,7 @@ def _told_in(init: ast.FunctionDef) -> tuple[ast.Call, ...]:
     """The layers and Parameters that a constructor makes on `device`, which it was given, or took of a tensor."""
     bound = values_by_path(init).get(_NAME, [])
     times = sum(binds for _, binds, _ in bindings_in(init).get(_NAME, ()))
-    given = _NAME in argument_names(init) and not times
+    given = _NAME in parameter_names(init) and not times
     taken = len(bound) == times == 1 and isinstance(bound[0], ast.Attribute) and bound[0].attr == "device"
     if not (given or taken):
         return ()

@@ -19,7 +19,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import MOST_FILES, argument_of, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, parameter_names, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -169,7 +169,7 @@ def _reads_what_callers_wrote(own: ModuleFile, project: Project, load: ast.Call)
     (function, owner), path = _method_around(own.tree, load), load.args[0]
     if function is None or not isinstance(path, ast.Name):
         return False
-    if path.id not in argument_names(function) or path.id in values_in(function):
+    if path.id not in parameter_names(function) or path.id in values_in(function):
         return False
     if owner is not None:
         calls = [(own, each) for each in _calls_of_itself(own, project, function, owner)]

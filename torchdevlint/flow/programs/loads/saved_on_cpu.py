@@ -21,7 +21,7 @@ from torchdevlint.flow.programs.placed.placed_values import PlacedValues
 from torchdevlint.flow.programs.reached.coming import Programs
 from torchdevlint.flow.programs.reached.running import Running
 from torchdevlint.flow.programs.texts.callers import Callers
-from torchdevlint.flow.scope.names import argument_names, public_path
+from torchdevlint.flow.scope.names import parameter_names, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import keyword_of, nodes_in
@@ -104,7 +104,7 @@ def _is_given(function: ast.AST, path: list[ast.expr]) -> bool:
     """Whether a path is an argument of a function, as it came."""
     if not path or not isinstance(path[0], ast.Name) or not isinstance(function, ast.FunctionDef):
         return False
-    return path[0].id in argument_names(function) and path[0].id not in values_in(function)
+    return path[0].id in parameter_names(function) and path[0].id not in values_in(function)
 
 
 def _is_same(one: list[ast.expr], other: list[ast.expr]) -> bool:

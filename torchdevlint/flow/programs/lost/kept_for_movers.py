@@ -10,7 +10,7 @@ from torchdevlint.flow.programs.lost.moving_readers import TOLD, Readers
 from torchdevlint.flow.programs.texts.places import first_holding, holds
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import MOST_FILES, Function, argument_of
-from torchdevlint.flow.scope.names import argument_names, dotted_path, has_stars, last_name
+from torchdevlint.flow.scope.names import dotted_path, has_stars, last_name, parameter_names
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import assignment_of, nodes_in, own_nodes_in
@@ -60,7 +60,7 @@ def _reads_behind(tree: ast.Module, name: str, row: int) -> Iterator[tuple[ast.N
 
 def _binds(function: Function, name: str) -> bool:
     names = (each for each in own_nodes_in(function, ast.Name) if not isinstance(each.ctx, ast.Load))
-    return name in argument_names(function) or any(each.id == name for each in names)
+    return name in parameter_names(function) or any(each.id == name for each in names)
 
 
 def _has_no_need(file: ModuleFile, project: Project, read: ast.Name, scope: Function | None) -> bool:
@@ -84,7 +84,9 @@ def _keeps_for_movers(file: ModuleFile, project: Project, built: ast.Call, given
     init = next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
     if init is None or has_stars(built):
         return False
-    name = next((each for each in argument_names(init) if argument_of(built, init, each, is_bound=True) is given), None)
+    name = next(
+        (each for each in parameter_names(init) if argument_of(built, init, each, is_bound=True) is given), None
+    )
     kept = [path for path, values in values_by_path(init).items() if any(dotted_path(each) == name for each in values)]
     reads = [each for each in nodes_in(init, ast.Name) if each.id == name]
     told = [each for each in nodes_in(init, ast.Attribute) if each.attr in TOLD and each.value in reads]

@@ -17,7 +17,7 @@ from torchdevlint.flow.programs.lost.moved_results import place_in_words
 from torchdevlint.flow.programs.texts.places import expression_of, first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import MOST_FILES, CallSite, Function, argument_of
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, own_assignments_in, own_nodes_in
 
@@ -160,7 +160,7 @@ class _Trail:
             return _UNKNOWN
         found = [self._of_unpacked(function, target, value, name) for target, value in _bound(scope, name)]
         found += [self._of(function, each) for each in _filled(scope, name)]
-        if function is not None and name in argument_names(function):
+        if function is not None and name in parameter_names(function):
             found.append(self._of_argument(function, name))
         if not found and function is not None:
             return self._of_name(None, name)
@@ -201,7 +201,7 @@ def _kept_as(init: Function | None, built: ast.Call, words: str) -> str | None:
 
 def _sites_of(tree: ast.Module, function: Function) -> list[CallSite]:
     """The calls of a function by its name; none where that is read otherwise. An argument of that name is another."""
-    taking = [each for each in nodes_in(tree, ast.FunctionDef) if function.name in argument_names(each)]
+    taking = [each for each in nodes_in(tree, ast.FunctionDef) if function.name in parameter_names(each)]
     others = {id(each) for node in taking for each in nodes_in(node, ast.Name)}
     names = [each for each in nodes_in(tree, ast.Name) if each.id == function.name and id(each) not in others]
     calls = [each for each in nodes_in(tree, ast.Call) if each.func in names]

@@ -12,7 +12,7 @@ from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.texts.places import first_holding
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, own_call_sites
-from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype, public_path, stem_of
+from torchdevlint.flow.scope.names import dotted_path, is_dtype, parameter_names, public_path, stem_of
 from torchdevlint.source.nodes import Assignment, assignment_of, nodes_in, own_nodes_in
 
 
@@ -45,7 +45,7 @@ def later_reads(tree: ast.Module, fact: DiscardedMove) -> list[ast.Name] | None:
     another value.
     """
     function = first_holding(nodes_in(tree, ast.FunctionDef), fact.at.row)
-    if function is None or not fact.receiver.isidentifier() or fact.receiver in argument_names(function):
+    if function is None or not fact.receiver.isidentifier() or fact.receiver in parameter_names(function):
         return None
     names = [each for each in nodes_in(function, ast.Name) if each.id == fact.receiver]
     own = {id(each) for each in own_nodes_in(function, ast.Name)}

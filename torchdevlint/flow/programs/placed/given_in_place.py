@@ -11,7 +11,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.texts.places import first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import CallSite, call_sites
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_names, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import arguments_of, is_below, nodes_in
 
@@ -35,7 +35,7 @@ def is_given_in_place(tree: ast.Module, fact: MixedDevices, project: Project) ->
     values = values_by_path(init).get(f"self.{kept.attribute}", []) if init is not None else []
     given = [each for each in values if not _is_none(each)]
     path = dotted_path(given[0]) if len(given) == 1 else None
-    if init is None or path is None or first_name(path) not in argument_names(init) - {"self"}:
+    if init is None or path is None or first_name(path) not in parameter_names(init) - {"self"}:
         return False
     sites = call_sites(tree, init, project)
     if sites and path == first_name(path) and all(_gives_parameter(each, init, path) for each in sites):

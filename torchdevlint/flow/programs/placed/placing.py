@@ -13,11 +13,11 @@ from torchdevlint.flow.programs.texts.switched_off import SwitchedOff
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import CPU, Named, Scope, is_named, is_of_tensor, is_settled
 from torchdevlint.flow.scope.names import (
-    argument_names,
     dotted_path,
     is_cpu_spec,
     is_dtype,
     last_name,
+    parameter_names,
     places_in,
     public_path,
 )
@@ -135,7 +135,7 @@ class Placing:
         values, function = [place], scope.function
         if isinstance(place, ast.Name):
             is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-            if not is_function or place.id in argument_names(function):  # type: ignore[arg-type]
+            if not is_function or place.id in parameter_names(function):  # type: ignore[arg-type]
                 return False
             values = values_by_path(function).get(place.id, [])  # type: ignore[arg-type]
         is_of_object = not self._keeps_devices

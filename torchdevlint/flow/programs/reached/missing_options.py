@@ -13,7 +13,7 @@ from functools import partial
 from torchdevlint.flow.checks.loads.saved_names import bound_from_within, values_in
 from torchdevlint.flow.scope.call_sites import argument_of
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.names import argument_names, dotted_path, public_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import arguments_of, nodes_in, once_a_node, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
@@ -62,7 +62,7 @@ class MissingOptions:
         is_bound = callee.owner is not None
         given = (
             each
-            for each in argument_names(function)
+            for each in parameter_names(function)
             if dotted_path(argument_of(call, function, each, is_bound=is_bound) or call) == name
         )
         parameter = next(given, None)

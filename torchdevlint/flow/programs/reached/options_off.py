@@ -15,11 +15,11 @@ from torchdevlint.flow.programs.texts.project_calls import CalledPlace, ProjectC
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, argument_of
 from torchdevlint.flow.scope.names import (
-    argument_names,
     dotted_path,
     given_by_default,
     has_stars,
     last_name,
+    parameter_names,
     public_path,
 )
 from torchdevlint.model import Span
@@ -126,7 +126,7 @@ class OptionsOff:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
             value = node.operand.value
             return frozenset({-value}) if isinstance(value, (int, float)) else None
-        if isinstance(node, ast.Name) and node.id in argument_names(function):
+        if isinstance(node, ast.Name) and node.id in parameter_names(function):
             is_given = hops > 0 and not is_bound_before(function, node.id, node)
             return self._given(node.id, place, hops, site) if is_given else None
         if not isinstance(node, ast.Attribute) or not hops:
@@ -149,7 +149,7 @@ class OptionsOff:
                 return None
             function, path = init, dotted_path(values[0]) or ""
         called, files = called_by(function, owner), self._calls.files_saying(option)
-        is_given = path in argument_names(function) and not _is_bound_in(function, path)
+        is_given = path in parameter_names(function) and not _is_bound_in(function, path)
         if called is None or files is None or not is_given or any(_sets(each.tree, option) for each in files):
             return None
         sites = self._calls.of(file.path, called) or ()
@@ -227,7 +227,7 @@ class OptionsOff:
         if not _hands_keywords_on(call, place[1]):
             return None
         file, function, owner = place
-        if name in argument_names(function):
+        if name in parameter_names(function):
             return frozenset({default.value})
         called = called_by(function, owner)
         sites = self._calls.of(file.path, called) if called is not None else None

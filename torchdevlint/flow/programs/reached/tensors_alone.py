@@ -12,7 +12,7 @@ from torchdevlint.flow.programs.texts.asked_tests import asked_before
 from torchdevlint.flow.programs.texts.project_calls import CalledPlace, around, called_by, object_calls
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, argument_of
-from torchdevlint.flow.scope.names import argument_names, dotted_path, has_stars, last_name, public_path, whole_of
+from torchdevlint.flow.scope.names import dotted_path, has_stars, last_name, parameter_names, public_path, whole_of
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.source.nodes import nodes_in
 
@@ -37,7 +37,7 @@ class TensorsAlone:
         for place in around(self._own, line):
             for test, outcome in asked_before(place[1].body, line):
                 name = _no_tensor(test, outcome)
-                if name in argument_names(place[1]) and self._is_given(place, name, _MOST_HOPS):
+                if name in parameter_names(place[1]) and self._is_given(place, name, _MOST_HOPS):
                     return True
         return False
 
@@ -88,7 +88,7 @@ class TensorsAlone:
         for place in places:
             if node.id in values_in(place[1]):
                 return self._is_bound_so(file, place[1], node, hops)
-            if node.id in argument_names(place[1]):
+            if node.id in parameter_names(place[1]):
                 return self._is_given(place, node.id, hops)
         return self._is_left_so(file, node, hops) if places else self._is_bound_so(file, file.tree, node, hops)
 

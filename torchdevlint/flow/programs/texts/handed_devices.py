@@ -12,12 +12,12 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import are_sent_to_cuda, argument_of, call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda
 from torchdevlint.flow.scope.names import (
-    argument_names,
     device_spec,
     dotted_path,
     given_by_default,
     has_stars,
     last_name,
+    parameter_names,
     positional_names,
 )
 from torchdevlint.project.modules import ModuleFile
@@ -88,13 +88,13 @@ class HandedDevices:
 def _parameters_of(scope: Scope, place: ast.expr) -> list[tuple[Scope, _Function, str]]:
     """The parameters that a place is, or that a constructor has kept under it."""
     path, function = dotted_path(place) or "", scope.function
-    if isinstance(function, _FUNCTIONS) and path in argument_names(function):
+    if isinstance(function, _FUNCTIONS) and path in parameter_names(function):
         return [(scope, function, path)]
     kept = values_by_path(scope.owner).get(path, []) if path.startswith("self.") and scope.owner else []
     methods = [each for each in getattr(scope.owner, "body", ()) if isinstance(each, _FUNCTIONS)]
     init = next((each for each in methods if each.name == "__init__"), None)
     names = [each.id if isinstance(each, ast.Name) else "" for each in kept]
-    if init is None or not all(name in argument_names(init) for name in names):
+    if init is None or not all(name in parameter_names(init) for name in names):
         return []
     made = Scope(scope.file, scope.project, init, scope.owner)
     return [(made, init, name) for name in names]
@@ -114,7 +114,7 @@ def is_built_on_cpu(own: ModuleFile, project: Project, line: int, path: str) -> 
         return False
     kept = values_by_path(owner).get(path, [])
     name = dotted_path(_named(kept[0]) or init) if len(kept) == 1 else None
-    if name not in argument_names(init):
+    if name not in parameter_names(init):
         return False
     default = dict(given_by_default(init.args)).get(name)
     sites = [call for _, call in ProjectCalls(own, project).of(own.path, owner.name) or ()]

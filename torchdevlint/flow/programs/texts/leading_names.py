@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_names, public_path
 from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.source.nodes import is_below, nodes_in, once_a_node
 
@@ -60,7 +60,7 @@ def _imported(tree: ast.Module) -> frozenset[str]:
 def _read_as_names(node: ast.AST) -> set[str]:
     """The names that are read by themselves, those of parameters excepted."""
     names = {each.id for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load)}
-    return names - argument_names(node) if isinstance(node, _FUNCTIONS) else names
+    return names - parameter_names(node) if isinstance(node, _FUNCTIONS) else names
 
 
 @once_a_node

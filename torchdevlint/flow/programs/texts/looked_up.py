@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile, ModuleText
 from torchdevlint.project.tree import from_root
@@ -126,7 +126,7 @@ def _may_be_told(file: ModuleFile) -> bool:
     """Whether the text by which a file loads others may come from outside: of its program, of a function, or a list."""
     if LISTING.is_in(file.source.text) or _FROM_OUTSIDE.is_in(file.source.text):
         return True
-    given = {name for each in nodes_in(file.tree, ast.FunctionDef) for name in argument_names(each)}
+    given = {name for each in nodes_in(file.tree, ast.FunctionDef) for name in parameter_names(each)}
     loading = (each for each in nodes_in(file.tree, ast.Call) if last_name(each.func) in LOADED_BY_NAME)
     read = (name.id for call in loading for name in nodes_in(call, ast.Name))
     return not given.isdisjoint(read)

@@ -12,7 +12,7 @@ from torchdevlint.flow.programs.texts.places import holds
 from torchdevlint.flow.programs.texts.tables import calls_in
 from torchdevlint.flow.scope.call_sites import MOST_FILES, Function
 from torchdevlint.flow.scope.imported_names import defined, definitions
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.functions import functions_in
@@ -141,7 +141,7 @@ def _names(call: ast.Call, name: str) -> bool:
 def _taking(tree: ast.Module, name: str) -> Iterator[str]:
     """The names by which functions with a parameter are called."""
     for function, owner in _functions_in(tree):
-        if name in argument_names(function):
+        if name in parameter_names(function):
             yield owner.name if owner is not None and function.name == "__init__" else function.name
 
 

@@ -6,7 +6,7 @@ import ast
 
 from msgspec import Struct
 
-from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_names
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -33,7 +33,7 @@ def read_by(node: ast.AST) -> Read:
     typed += [each.returns for each in nodes_in(node, ast.AsyncFunctionDef)]
     typed += [each.annotation for each in nodes_in(node, ast.AnnAssign)]
     left_out = {id(part) for each in typed if each is not None for part in inside(each)}
-    own = argument_names(node) if isinstance(node, _FUNCTIONS) else frozenset()
+    own = parameter_names(node) if isinstance(node, _FUNCTIONS) else frozenset()
     attributes = [each for each in nodes_in(node, ast.Attribute) if id(each) not in left_out]
     paths = {path for each in attributes if (path := dotted_path(each)) is not None}
     names = [each for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load) and id(each) not in left_out]

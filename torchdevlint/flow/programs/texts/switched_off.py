@@ -15,7 +15,7 @@ from torchdevlint.flow.programs.texts.set_to_cpu import sets_whatever, stores_in
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bound_anew import overwritten
 from torchdevlint.flow.scope.cuda_literals import Scope, Text, values_in_force
-from torchdevlint.flow.scope.names import argument_names, has_stars, last_name
+from torchdevlint.flow.scope.names import has_stars, last_name, parameter_names
 from torchdevlint.source.nodes import inside, keyword_of, names_bound_in, nodes_in
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -78,13 +78,13 @@ class SwitchedOff:
         """How a test comes out whatever the function around it is given; a constant that a call gives is one."""
         function = scope.function
         is_given = (
-            isinstance(node, ast.Name) and isinstance(function, _FUNCTIONS) and node.id in argument_names(function)
+            isinstance(node, ast.Name) and isinstance(function, _FUNCTIONS) and node.id in parameter_names(function)
         )
         return None if is_given else self.outcome(scope, node)
 
     def _named(self, scope: Text, test: ast.Name, hops: int) -> bool | None:
         function = scope.function
-        if isinstance(function, _FUNCTIONS) and test.id in argument_names(function):
+        if isinstance(function, _FUNCTIONS) and test.id in parameter_names(function):
             if not isinstance(scope, Scope) or test.id in names_bound_in(function):
                 return None
             return False if self._off.is_so(scope, test) else True if self._on.is_so(scope, test) else None
