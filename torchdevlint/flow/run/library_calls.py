@@ -208,11 +208,11 @@ def _operation(
     if not isinstance(result, Tensor):
         return UNKNOWN if is_number(result) else without_ndim(plain, result)
     first = operands[0][1] if operands else UNKNOWN
-    if isinstance(first, Tensor) and not isinstance(arguments.value(0, "input"), Seq):
+    if _is_reduced_loss(name, plain, arguments):
+        result = Tensor(result.device, 0, result.creations, result.steps)
+    elif isinstance(first, Tensor) and not isinstance(arguments.value(0, "input"), Seq):
         rest = Arguments(arguments.positional[1:], arguments.keywords)
         ndim = len(operands) if plain == "meshgrid" else method_ndim(plain, first, rest, result)
-        if _is_reduced_loss(name, plain, arguments):
-            ndim = 0
         result = Tensor(result.device, ndim, result.creations, result.steps)
         if plain in torch_api.PAIR_WITH_DIM and ("dim" in arguments.keywords or _numeric(rest)):
             return sequence([result, result])
@@ -231,12 +231,17 @@ _TAKES_CLASSES = frozenset({"cross_entropy", "nll_loss"})
 def _is_reduced_loss(name: str, plain: str, arguments: Arguments) -> bool:
     """Whether it is a loss that gives one number, as ``F.mse_loss(x, y)`` does without ``reduction="none"``."""
     is_loss = plain.endswith(("_loss", "cross_entropy", "cross_entropy_with_logits")) or plain == "kl_div"
-    said = {"reduction", "reduce", "size_average"}.intersection(arguments.keywords)
-    return is_loss and name.startswith("torch.nn.functional.") and not said and len(arguments.positional) < _MOST_PLAIN
+    if not is_loss or not name.startswith("torch.nn.functional.") or len(arguments.positional) >= _MOST_PLAIN:
+        return False
+    said = _REDUCTION.intersection(arguments.keywords)
+    reduction = arguments.keywords.get("reduction")
+    return not said or (len(said) == 1 and reduction is not None and reduction[1] in _TO_ONE_NUMBER)
 
 
 _MOST_PLAIN = 3
 """Losses take an input and a target; what follows by position may say how they are reduced."""
+_REDUCTION = frozenset({"reduction", "reduce", "size_average"})
+_TO_ONE_NUMBER = (Const("mean"), Const("sum"), Const("batchmean"))
 
 
 def _joined_ndim(name: str, operands: Operands) -> int:
