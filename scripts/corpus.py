@@ -24,6 +24,9 @@ from pathlib import Path, PurePosixPath
 SETS = ("gating", "extended")
 """`gating`: every finding is judged and the precision promise holds. `extended`: more code, looked at now and then."""
 
+PACKAGING = frozenset({"PKG-INFO", "README.md", "README.rst", "README.txt", "pyproject.toml", "setup.cfg"})
+"""Files at the root of a source distribution by which the linter knows what is in it for what others install."""
+
 
 class CorpusError(Exception):
     """A release that cannot be named, fetched or unpacked; the message is for the user."""
@@ -154,7 +157,7 @@ def _pip_download(requirement: str, target: Path) -> None:
 
 
 def _unpack(archive: Path, target: Path) -> None:
-    """Write the archive's ``.py`` files to `target`, which appears only once it is whole."""
+    """Write what is read of the archive to `target`, which appears only once it is whole."""
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=target.parent))
     try:
@@ -169,7 +172,10 @@ def _unpack(archive: Path, target: Path) -> None:
 
 
 def _sources(archive: Path) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each regular ``.py`` member; a source distribution's own top folder is taken off."""
+    """Name and content of each ``.py`` member, and of what says at the root that a source distribution is one.
+
+    The top folder of a source distribution is taken off.
+    """
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as wheel:
             for info in wheel.infolist():
@@ -178,9 +184,11 @@ def _sources(archive: Path) -> Iterator[tuple[str, bytes]]:
         return
     with tarfile.open(archive) as sdist:
         for member in sdist:
-            content = sdist.extractfile(member) if member.isfile() and member.name.endswith(".py") else None
+            name = member.name.partition("/")[2]
+            wanted = member.isfile() and (name.endswith(".py") or name in PACKAGING)
+            content = sdist.extractfile(member) if wanted else None
             if content:
-                yield member.name.partition("/")[2], content.read()
+                yield name, content.read()
 
 
 def _inside(name: str, archive: Path) -> PurePosixPath:
