@@ -44,8 +44,11 @@ from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, 
 _NAMES = ("map_location", "device")
 _DISMISSED = regex(r"unused|not used|ignore|compatib|deprecat|no effect|noqa: ?ARG|placeholder|legacy", re.IGNORECASE)
 _STATIC = frozenset({"staticmethod", "classmethod"})
-_MOVES = regex(r"^_*(?:(?:to|cuda|gpu)$|(?:move|transfer|send)(?:_|$)|(?:\w+_)?(?:to|change)_(?:device|cuda|gpu)$)")
-"""Names of functions that move what they are given."""
+_MOVES = regex(
+    r"^_*(?:(?:to|cuda|gpu)$|(?:move|transfer|send)(?:_|$)"
+    r"|(?:\w+_)?(?:to|change)_(?:device|cuda|gpu)(?:_(?:dict|list|tuple|batch|nested|recursive(?:ly)?|tensors?|model))?$)"
+)
+"""Names of functions that move what they are given, with the kind of it or not: `to_device_dict`."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -283,7 +286,8 @@ def _places(function: Function) -> bool:
 
 
 def _is_of(function: Function, returned: ast.Return) -> bool:
-    given = parameter_names(function) - {"self", "cls"}
+    starred = (each.arg for each in (function.args.vararg, function.args.kwarg) if each is not None)
+    given = {*parameter_names(function), *starred} - {"self", "cls"}
     names = {each.id for each in nodes_in(returned, ast.Name)}
     makes = isinstance(returned.value, ast.Call) and last_name(returned.value.func)[:1].isupper()
     if makes and "self" in names:  # ``Batch(self.x)``
