@@ -183,18 +183,24 @@ def _words(node: ast.expr) -> Iterator[str]:
 
 def exclude(function: Scope, one: ast.AST, other: ast.AST) -> bool:
     """Whether a run of the function comes to one of two places only."""
+    return bool(arms_apart(function, one, other))
+
+
+def arms_apart(function: Scope, one: ast.AST, other: ast.AST) -> list[ast.expr | None]:
+    """The tests that let a run of the function come to one of two places only; None for what an error decides."""
     branches: list[ast.If | ast.IfExp | ast.Try] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
+    found: list[ast.expr | None] = []
     for branch in [*branches, *nodes_in(function, ast.Try)]:
         arms = list(_arms(branch))
         places = [next((arm for arm in arms if _holds(arm, each)), None) for each in (one, other)]
         if places[0] is places[1]:
             continue
-        if isinstance(branch, ast.Try) or None not in places:
-            return True
         arm = places[0] or places[1] or []
-        if isinstance(arm[-1], _ENDS):
-            return True
-    return False
+        if isinstance(branch, ast.Try):
+            found.append(None)
+        elif None not in places or isinstance(arm[-1], _ENDS):
+            found.append(branch.test)
+    return found
 
 
 def _arms(branch: ast.If | ast.IfExp | ast.Try) -> Iterator[Sequence[ast.AST]]:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.brought_in_arms import brought_in_another_arm
 from torchdevlint.flow.scope.brought_origins import brought_of_origin
 from torchdevlint.flow.scope.brought_reads import (
     asks,
@@ -28,7 +29,7 @@ from torchdevlint.source.nodes import assignments_in, is_name
 
 def brought_besides(function: Scope, read: ast.Call) -> ast.Call | None:
     """What a function brings to the CPU that is where ``x.numpy()`` reads something: the same, or what came with it."""
-    for find in (brought_elsewhere, brought_with, brought_of_origin, brought_of_one_thing, brought_among_arguments):
+    for find in _FINDERS:
         if (found := find(function, read)) is not None:
             return found
     return None
@@ -114,3 +115,13 @@ def _arrays_of_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> It
             node = node.func.value
         if is_name(node, target.id) and methods[0] == "numpy":
             yield target.id, call, not _COPIES.isdisjoint(methods)
+
+
+_FINDERS = (
+    brought_elsewhere,
+    brought_in_another_arm,
+    brought_with,
+    brought_of_origin,
+    brought_of_one_thing,
+    brought_among_arguments,
+)

@@ -1,0 +1,39 @@
+"""Reads by NumPy in one arm of a test about a tensor itself, whose other arm brings the tensor to the CPU.
+
+``x.detach().cpu().numpy() if x.requires_grad else x.numpy()``: the test says nothing of where `x` is, so that it may be
+elsewhere in either arm. Where a test asks for something else, it may tell the place as well.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.scope.brought_reads import arms_apart, asks, brought_in, is_of_data, is_one_thing, read_name
+from torchdevlint.flow.scope.uses import Scope
+from torchdevlint.source.nodes import inside
+
+_OF_ITSELF = frozenset({"requires_grad", "is_leaf", "grad_fn", "ndim", "shape", "dim", "size"})
+"""What tests ask a tensor for that is the same on any device."""
+
+
+def brought_in_another_arm(function: Scope, read: ast.Call) -> ast.Call | None:
+    """What brings to the CPU, in another case, the argument that ``x.numpy()`` reads."""
+    name, brought = read_name(read), brought_in(function)
+    if not name or not brought or is_of_data(name) or asks(function):
+        return None
+    thing = ast.Name(name, ast.Load())
+    if not is_one_thing(function, thing):
+        return None
+    for each in brought.get(ast.dump(thing), ()):
+        tests = arms_apart(function, read, each)
+        if tests and all(test is not None and _is_of_itself(test, name) for test in tests):
+            return each
+    return None
+
+
+def _is_of_itself(test: ast.expr, name: str) -> bool:
+    """``x.requires_grad``, ``not x.is_leaf``, ``x.ndim == 3 and x.shape[0] > 1``: and nothing else is asked for."""
+    names = [each for each in inside(test) if isinstance(each, ast.Name)]
+    attributes = [each for each in inside(test) if isinstance(each, ast.Attribute)]
+    asked = all(each.attr in _OF_ITSELF for each in attributes) and all(each.id == name for each in names)
+    return asked and len(attributes) == len(names) > 0
