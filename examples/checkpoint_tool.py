@@ -34,8 +34,8 @@ def main() -> None:
     parser.add_argument("checkpoints", nargs="+")
     parser.add_argument("--out", default="mean.pt")
     args = parser.parse_args()
+    parameters = sum(one.numel() for one in restore(args.checkpoints[0]).parameters())
     torch.save(average(args.checkpoints), args.out)
-    parameters = sum(one.numel() for one in restore(args.out).parameters())
     print(f"{args.out}: {parameters} parameters from {len(args.checkpoints)} checkpoints")
 
 

@@ -57,6 +57,9 @@ def application(root: Path, **files: str) -> Path:
     return root
 
 
+CLASSIFIER = "Programming Language :: Python :: 3"
+
+
 @pytest.fixture(autouse=True)
 def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -97,8 +100,8 @@ def test_a_function_that_goes_by_other_ways_may_be_given_anything(tmp_path: Path
     ("name", "text"),
     [
         ("setup.py", "from setuptools import setup\n\nsetup(name='backbone')\n"),
-        ("pyproject.toml", '[project]\nname = "backbone"\n'),
-        ("setup.cfg", "[metadata]\nname = backbone\n"),
+        ("pyproject.toml", f'[project]\nname = "backbone"\nclassifiers = ["{CLASSIFIER}"]\n'),
+        ("setup.cfg", f"[metadata]\nname = backbone\nclassifiers = {CLASSIFIER}\n"),
     ],
 )
 def test_what_is_installed_has_callers_elsewhere(tmp_path: Path, name: str, text: str) -> None:
@@ -111,9 +114,20 @@ def test_what_is_installed_has_callers_elsewhere(tmp_path: Path, name: str, text
 def test_a_result_depends_on_whether_the_project_is_installed(tmp_path: Path) -> None:
     root, kept = application(tmp_path, backbone=BACKBONE, train=NOT_GIVEN), tmp_path / "kept"
     assert reported(root, kept) == []
-    (root / "pyproject.toml").write_text('[project]\nname = "backbone"\n')
+    (root / "pyproject.toml").write_text(f'[project]\nname = "backbone"\nclassifiers = ["{CLASSIFIER}"]\n')
     tree.forget()
     assert reported(root, kept) == ["backbone.py"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("pyproject.toml", '[project]\nname = "backbone"\n'), ("setup.cfg", "[metadata]\nname = backbone\n")],
+)
+def test_what_is_installed_by_those_who_work_on_it_alone_has_all_callers_here(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert reported(application(tmp_path, backbone=BACKBONE, train=NOT_GIVEN)) == []
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ Finds `torch.arange(...)`, `torch.tensor(...)` and every other factory without `
 losses, metrics, masks, samplers, draws of distributions, and constants of the module. It reports the factory when its
 tensor meets a tensor argument of the function, what comes out of one (`prediction["boxes"]`), a parameter of a model
 that is one, or something made on a device that the function was given; when it is filled from an argument and returned,
-or returned with its shape and dtype; when a kernel of Triton or a collective gets both, or a kernel of another library
-gets it beside an argument that it is as large as; when a stand-in for an operator gives it; when it takes the place of
-what a layer holds; when an object keeps it beside others that are on a device; when it is as large as its partner in an
-operation; when a model gets it beside an input that was moved; when a test asserts that both are close; and when it is
-returned for a special case (`if not len(boxes): return torch.zeros(0, 4)`) beside what is made of an argument.
+or returned with its shape and dtype; when a kernel or a collective gets both; when a stand-in for an operator gives it;
+when it takes the place of what a layer holds; when an object keeps it beside others that are on a device; when it is as
+large as its partner in an operation; when a model gets it beside an input that was moved; when a test asserts that both
+are close; and when it is returned for a special case (`if not len(boxes): return torch.zeros(0, 4)`) beside what is made
+of an argument.
 
 ## Why is this bad?
 A function cannot know where its arguments are. The factory makes its tensor on the default device, which is the CPU,
