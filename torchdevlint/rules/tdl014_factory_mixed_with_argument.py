@@ -8,8 +8,8 @@ that is one, or something made on a device that the function was given; when it 
 or returned with its shape and dtype; when a kernel or a collective gets both; when a stand-in for an operator gives it;
 when it takes the place of what a layer holds; when an object keeps it beside others that are on a device; when it is as
 large as its partner in an operation; when a model gets it beside an input that was moved; when a test asserts that both
-are close; and when it is returned for a special case (`if not len(boxes): return torch.zeros(0, 4)`) beside what is made
-of an argument.
+are close; and when it is returned for a special case (`if not len(boxes): return torch.zeros(0, 4)`) beside what an
+argument gives.
 
 ## Why is this bad?
 A function cannot know where its arguments are. The factory makes its tensor on the default device, which is the CPU,

@@ -4,17 +4,15 @@
 Finds functions with a parameter `device` or `map_location` that they never read, or not where they have to, where
 
 - what they return, or give to a model, is made on the default device, by `torch.zeros(..)` and its kin;
-- they read a checkpoint with `map_location="cpu"` and give it back, or weights from an address (a file is TDL201's);
-- they move whatever they are given, but for one case, or are called after a move (`to`, `change_device`) and do none;
-- they move several things but one, also as an object's `to`;
-- they choose one themselves, also where they read it only if it is None, the wrong way round;
-- they move to it, where it may be None and has a default, `self.device = device or "cpu"; self.to(device)`;
-- an object's `cuda` or `to` hands it on to one part and forgets another, or calls `self.to()` without it;
+- they read a checkpoint with `map_location="cpu"` and give it back;
+- they move whatever they are given, but for one case, or are called `to` or `change_device`, and move nothing;
+- they move several things but one, also as the `to` or `cuda` of an object;
+- they choose one themselves, also where they read it only if it is None;
+- they move to it where it may be None, though it has a default: `self.device = device or "cpu"; self.to(device)`;
 - they call a function or class of the file, or `super().__init__(..)`, that takes it too, and is not given it.
 
-So are functions that ask for `x.device` and never read the answer, where they give that model an argument as it came,
-return what they brought to the CPU, or what a factory makes leaves them or meets what they were given; and those that
-ask whether `x` is elsewhere, and leave it there.
+So are functions that ask for `x.device` and never read the answer, where an argument goes to that model as it came, or
+what is on the CPU leaves them or meets what they were given; and those that ask whether `x` is elsewhere, and leave it.
 
 ## Why is this bad?
 The caller says where the result is to be, and nothing happens. It is on the CPU, and the error comes later, in another
@@ -85,7 +83,7 @@ from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
 from torchdevlint.rules.left_behind import of_left, of_part
 from torchdevlint.rules.wording import code, edit
-from torchdevlint.source.nodes import is_inside, keyword_of, nodes_in
+from torchdevlint.source.nodes import assignments_in, is_inside, keyword_of, nodes_in
 
 SEVERITY = Severity.WARNING
 _OF_PARTS = frozenset({"asked", "brought", "chosen", "dropped", "fallback", "forgotten", "mover", "unread"})
@@ -155,8 +153,8 @@ def _note(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: A
 
 def _chooses(function: ast.AST | None, name: str, call: ast.Call) -> bool:
     """Whether a call gives what the name of the parameter is bound to: ``if device is None: device = default()``."""
-    bound = nodes_in(function, ast.Assign) if function is not None else []
-    return any(dotted_path(each.targets[0]) == name and is_inside(call, each) for each in bound)
+    bound = assignments_in(function) if function is not None else []
+    return any(dotted_path(each.targets[0]) == name and is_inside(call, each.value) for each in bound)
 
 
 def _is_overridden_without(frame: Frame, method: Function, name: str) -> bool:

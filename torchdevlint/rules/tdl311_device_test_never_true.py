@@ -8,13 +8,11 @@ Finds tests that ask where a tensor is, or of what type it is, and that one answ
 - `isinstance(x, torch.LongTensor)` and `x.type() == "torch.LongTensor"`: that is a type of the CPU, whose counterpart
   on a GPU is `torch.cuda.LongTensor`;
 - `device == ["cuda", "mps"]`, where the same function compares `device` with a string: no string equals a list;
-- `if torch.cuda.is_available:` without parentheses: a function is always true; and `2 * torch.cuda.device_count`, since
-  a function is no number;
+- `if torch.cuda.is_available:` without parentheses: a function is always true; and `2 * torch.cuda.device_count`;
 - `x.is_cuda()` with parentheses: True and False cannot be called.
 
-The first two are reported where `x.device` surely is a `torch.device`: of a tensor, or one that the code made by
-`torch.device(..)`. The third is reported for tensors that are where the model, an argument or a device is, the last for
-what surely is a tensor.
+The first two are reported where `x.device` surely is a `torch.device`, of a tensor or made by the code. The third is
+reported for tensors that are where the model, an argument or a device is, the last for what surely is a tensor.
 
 ## Why is this bad?
 The branch for that device is never taken, an `assert` stops the program, and with `!=` the branch is always taken.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path, positional_names
 from torchdevlint.flow.scope.none_tests import none_test
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import Assignment, assignment_of, assignments_in, inside, nodes_in, once_a_node
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -38,11 +38,11 @@ def reads(function: Function, name: str) -> bool:
 
 def _read_for_itself(function: Function, name: str) -> Iterator[ast.AST]:
     """What is in ``device = chosen(device)``, in a test around that alone, and in a call of the function itself."""
-    for statement in nodes_in(function, ast.Assign):
-        if _binds(statement, name):
-            yield from inside(statement)
+    for assigned in assignments_in(function):
+        if _binds(assigned, name):
+            yield from inside(assigned.node)
     for asked in nodes_in(function, ast.If):
-        if all(_binds(each, name) for each in (*asked.body, *asked.orelse)):
+        if all(_binds(assignment_of(each), name) for each in (*asked.body, *asked.orelse)):
             yield from inside(asked)
     positions, called = positional_names(function), function.name
     if positions and positions[0] in ("self", "cls"):
@@ -53,8 +53,8 @@ def _read_for_itself(function: Function, name: str) -> Iterator[ast.AST]:
             yield from (each for at, each in zip(positions, call.args, strict=False) if at == name)
 
 
-def _binds(statement: ast.stmt, name: str) -> bool:
-    return isinstance(statement, ast.Assign) and all(dotted_path(each) == name for each in statement.targets)
+def _binds(assigned: Assignment | None, name: str) -> bool:
+    return assigned is not None and all(dotted_path(each) == name for each in assigned.targets)
 
 
 def _asks_whether_none(test: ast.expr, name: str) -> bool:
