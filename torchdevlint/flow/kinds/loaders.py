@@ -236,13 +236,12 @@ def _is_loader(frame: Frame, node: ast.expr, source: Value, perhaps: bool = Fals
 
     Of a DataLoader, `perhaps` also where nobody knows where its data set is.
     """
-    source = only(source, Library) or _given(source)
+    source, tree = only(source, Library) or _given(source), frame.machine.tree
     if isinstance(source, Library):
-        if source.name not in LOADER_CLASSES or any(places(each, perhaps) for each in source.children):
+        if source.name not in LOADER_CLASSES or any(places(tree, each, perhaps) for each in source.children):
             return False
         made = source.made_at
-        return not (isinstance(made, ast.Call) and has_placing_collate(frame.machine.tree, made))
-    tree = frame.machine.tree
+        return not (isinstance(made, ast.Call) and has_placing_collate(tree, made))
     is_called_so = isinstance(source, Unknown) and is_called_loader(node) and not collates_in_place(tree)
     return is_called_so and not is_told_device(tree, frame.function or tree, node)
 

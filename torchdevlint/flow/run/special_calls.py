@@ -133,7 +133,7 @@ def _loader(frame: Frame, state: State, node: ast.Call, arguments: Arguments) ->
 
 
 def _tensor_data(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    return Library("torch.utils.data.TensorDataset", children=tuple(arguments.values))
+    return Library("torch.utils.data.TensorDataset", children=tuple(arguments.values), made_at=node)
 
 
 def _part_of_data(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
