@@ -91,4 +91,12 @@ def imports_torch(tree: ast.Module) -> bool:
     """Whether the file has tensors of its own: others have devices that are something else."""
     named = [alias.name for each in nodes_in(tree, ast.Import) for alias in each.names]
     named += [each.module or "" for each in nodes_in(tree, ast.ImportFrom)]
-    return any(each.partition(".")[0] == "torch" for each in named)
+    return any(each.partition(".")[0] == "torch" for each in named) or _gets_torch_by_star(tree)
+
+
+def _gets_torch_by_star(tree: ast.Module) -> bool:
+    """Whether a file reads attributes of `torch`, a name that nothing but ``from .. import *`` can bind."""
+    if not any(alias.name == "*" for each in nodes_in(tree, ast.ImportFrom) for alias in each.names):
+        return False
+    named = [each for each in nodes_in(tree, ast.Name) if each.id == "torch"]
+    return bool(named) and all(isinstance(each.ctx, ast.Load) for each in named)

@@ -126,7 +126,7 @@ def _made(value: ast.expr) -> tuple[ast.Call, bool] | None:
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _OF_MODELS:
         if not isinstance(value.func.value, ast.Call):
             return None
-        moved = moved or value.func.attr == "cuda" or (value.func.attr == "to" and _says_place(value))
+        moved = moved or value.func.attr == "cuda" or (value.func.attr == "to" and says_place(value))
         value = value.func.value
     if not isinstance(value, ast.Call) or public_path(value.func).startswith("torch.tensor"):
         return None
@@ -136,7 +136,7 @@ def _made(value: ast.expr) -> tuple[ast.Call, bool] | None:
 _OF_MODELS = torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | {"to", "cuda"}
 
 
-def _says_place(call: ast.Call) -> bool:
+def says_place(call: ast.Call) -> bool:
     """Whether a call is given a device, by its name or by a text."""
     given = arguments_of(call)
     names = any(mentions_device(each.arg or "") for each in call.keywords)
@@ -157,11 +157,22 @@ def _left(values: Sequence[tuple[ast.Call, bool]]) -> tuple[ast.Call, ast.Call] 
     """The only one that is not moved, and one that is; none where it is told a device, or may be of another kind."""
     left = [call for call, moved in values if not moved]
     moved = [call for call, is_moved in values if is_moved]
-    if len(left) != 1 or not moved or _says_place(left[0]) or any(each.arg is None for each in left[0].keywords):
+    if len(left) != 1 or not moved or says_place(left[0]) or not _is_told_alike(left[0], moved):
         return None
     if any(map(is_named_like_a_model, left[0].args)):  # what it wraps may have been moved
         return None
     return left[0], moved[0]
+
+
+def _is_told_alike(left: ast.Call, moved: Sequence[ast.Call]) -> bool:
+    """Whether a call is given no dict of keywords, or the one that the same maker is given where it is moved.
+
+    Other dicts may hold a device.
+    """
+    given = {ast.dump(each.value) for each in left.keywords if each.arg is None}
+    alike = [each for each in moved if ast.dump(each.func) == ast.dump(left.func)]
+    told = [{ast.dump(each.value) for each in call.keywords if each.arg is None} for call in alike]
+    return not given or any(given <= each for each in told)
 
 
 def _is_moved(scope: Scope, path: str) -> bool:
@@ -180,7 +191,7 @@ def _may_move(call: ast.Call) -> bool:
     """Whether a call may bring a model somewhere: a wrapper, or what is given a device as well."""
     return (
         _OF_A_PLACE.search(last_name(call.func).lower()) is not None
-        or _says_place(call)
+        or says_place(call)
         or (last_name(call.func) in _MOVE_OTHERWISE)
     )
 
