@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path, values_by_target
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.taken_by_torch import takes_tensor
 from torchdevlint.flow.scope.uses import grows
 from torchdevlint.flow.state.classes import ClassInfo
@@ -55,6 +55,21 @@ def as_used(info: ClassInfo, target: ast.Attribute, value: Unknown) -> Value:
         return value
     ndim = AT_LEAST_1 if any(each.grown for each in found) else None
     return Tensor(place, ndim, (), (Step(f"argument `{place.name}`, a tensor by its use", target),))
+
+
+def is_kept_argument(info: ClassInfo, name: str) -> bool:
+    """Whether ``__init__`` keeps an argument as that attribute, and nothing else is written there.
+
+    A caller may give a loss, a function or a plain object: the place of the Module does not say where its tensors are.
+    """
+    writing = [each for each in info.mro if name in each.writers]
+    return bool(writing) and all(_keeps_argument(each, name) for each in writing)
+
+
+def _keeps_argument(info: ClassInfo, name: str) -> bool:
+    init, written = info.methods.get("__init__"), values_by_path(info.node).get(f"self.{name}", [])
+    names = frozenset[str]() if init is None else parameter_names(init)
+    return bool(written) and all(isinstance(each, ast.Name) and each.id in names for each in written)
 
 
 def _is_of_a_module(info: ClassInfo, target: ast.Attribute) -> bool:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import AttributeRead, DeviceRead, GradientRead
 from torchdevlint.flow.kinds.encoded import entry_of_encoding
 from torchdevlint.flow.kinds.graphs import entry_of_graph
+from torchdevlint.flow.kinds.kept_arguments import is_kept_argument
 from torchdevlint.flow.kinds.optimizers import parameter_groups
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
@@ -172,6 +173,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
             return parameter_groups(receiver.info, node)
         inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
         inherited = inherited and not any(node.attr in filled_on_host(each.node) for each in receiver.info.mro)
+        inherited = inherited and not is_kept_argument(receiver.info, node.attr)
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     value = settle(value, state.conditions)
     if _is_nothing_yet(value):
