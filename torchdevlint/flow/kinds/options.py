@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from torchdevlint.flow.scope.call_sites import call_sites
+from torchdevlint.flow.scope.command_line import is_assigned, options
 from torchdevlint.flow.scope.names import defaults, dotted_path
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NUMBER, NUMBERS, Const, Guard, Unknown, Value
-from torchdevlint.source.nodes import assignments_in, keyword_of, nodes_in
+from torchdevlint.source.nodes import assignments_in, keyword_of
 
 _COUNTS = ("cpu_count", "device_count")
 
@@ -45,9 +45,9 @@ def as_parsed(frame: Frame, node: ast.expr | None, value: Value) -> Value:
     tree = frame.machine.tree
     if not isinstance(node, ast.Attribute) or not isinstance(value, Unknown) or tree is None:
         return value
-    if dotted_path(node.value) not in _parsed_in(tree) or _is_assigned(tree, node.attr):
+    if dotted_path(node.value) not in _parsed_in(tree) or is_assigned(tree, node.attr):
         return value
-    kinds = [_kind_of(frame, call) for call in _options(tree, node.attr)]
+    kinds = [_kind_of(frame, call) for call in options(tree, node.attr)]
     return kinds[0] if kinds and kinds[0] is not None and all(each == kinds[0] for each in kinds) else value
 
 
@@ -60,12 +60,6 @@ def _parsed_in(tree: ast.Module) -> set[str | None]:
             for target in each.targets:
                 found.add(dotted_path(target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target))
     return found - {None}
-
-
-def _is_assigned(tree: ast.Module, name: str) -> bool:
-    stored = any(each.attr == name and isinstance(each.ctx, ast.Store) for each in nodes_in(tree, ast.Attribute))
-    named = any(each.id in ("setattr", "vars") for each in nodes_in(tree, ast.Name))
-    return stored or named or any(each.attr == "__dict__" for each in nodes_in(tree, ast.Attribute))
 
 
 def _kind_of(frame: Frame, option: ast.Call) -> Value | None:
@@ -99,7 +93,7 @@ def default_of(frame: Frame, node: ast.expr) -> ast.expr | None:
         default = dict(defaults(frame.function)).get(node.id)
         return None if default is None or _is_always_given(frame, node.id, default) else default
     if isinstance(node, ast.Attribute) and frame.machine.tree is not None:
-        for call in _options(frame.machine.tree, node.attr):
+        for call in options(frame.machine.tree, node.attr):
             return keyword_of(call, "default")
     return None
 
@@ -111,17 +105,3 @@ def _is_always_given(frame: Frame, name: str, default: ast.expr) -> bool:
         return False
     given = [each.argument(function, name) for each in call_sites(frame.machine.tree, function, others.project)]
     return bool(given) and all(each is not None and ast.dump(each) != ast.dump(default) for each in given)
-
-
-def _options(tree: ast.Module, name: str) -> Iterator[ast.Call]:
-    """The calls that add an option of a command line that is read as an attribute with that name."""
-    for call in nodes_in(tree, ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and _is_for(call, name):
-            yield call
-
-
-def _is_for(call: ast.Call, name: str) -> bool:
-    """Whether an option of a command line is read as an attribute with that name."""
-    given = [each.value.value for each in call.keywords if each.arg == "dest" and isinstance(each.value, ast.Constant)]
-    options = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-    return name in (given or [each.lstrip("-").replace("-", "_") for each in options if len(each) > 2])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, parameter_names
+from torchdevlint.flow.scope.command_line import asks_options_of_module
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, parameter_names, public_path
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.compared_keys import Compared, switched
+from torchdevlint.flow.state.compared_keys import Bound, compared, switched
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.patterns import regex
@@ -22,21 +23,22 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
 
     Tests of different calls are different, and so are those of different loop rounds, unless no loop can change them.
     A flag that only ``__init__`` sets says the same in all methods: objects of one class are taken to agree on it.
+    So does an option of the command line, in all functions of the file that parses it.
     """
     scope = frame.function or frame.machine.reading.tree_here
     known = test.__dict__.get(_ASKED)
     if known is None or known[0] != id(scope):
         known = test.__dict__[_ASKED] = id(scope), *_asked(frame, test, scope)
-    _, text, positive, changes, compared, switch, absent = known
+    _, text, positive, changes, literals, switch, absent, everywhere = known
     at, text = flag_of_objects(frame.owner, frame.function, text)
+    if not at and everywhere and not frame.machine.reading.is_elsewhere:
+        at = "module:"
     at = at or f"{frame.activation}.{frame.loop_round if changes else 0}:"
-    if switch and (compared is None or compared[1] == _NONE):
+    if switch and (literals is None or literals[2] is not None or literals[1] == _NONE):
         return switched(at + text, absent), positive
-    if compared is None:
+    if literals is None:
         return at + text, positive
-    key = Compared(at + text)
-    key.asked, key.values = at + compared[0], compared[1]
-    return key, positive
+    return compared(at + text, at + literals[0], *literals[1:]), positive
 
 
 def flag_of_objects(owner: ClassInfo | None, method: FunctionNode | None, text: str) -> tuple[str, str]:
@@ -92,9 +94,10 @@ _SAME = {ast.IsNot: "is", ast.NotEq: "==", ast.NotIn: "in"}
 def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> _Asked:
     """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome.
 
-    Last, what it compares with literals, and whether it asks for the use of an accelerator or for a device, and the
-    outcome by which there is none.
+    Then what it compares with literals, and whether it asks for the use of an accelerator or for a device, and the
+    outcome by which there is none. Last, whether it comes out the same in all functions.
     """
+    everywhere = asks_options_of_module(frame.machine.reading.tree_here, scope, test)
     of_device = _asks_for_device(test)
     switch = of_device or outcome_without(frame.machine.reading.tree_here, test) is not None
     positive, text_of = True, frame.machine.reading.text_here
@@ -113,7 +116,7 @@ def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> _A
     else:
         text = text_of(test)
     absent = text.endswith(" None") if of_device else None
-    return text, positive, _changes_in_loops(test, scope), _compared(test, scope), switch, absent
+    return text, positive, _changes_in_loops(test, scope), _compared(test, scope), switch, absent, everywhere
 
 
 def _asks_for_device(test: ast.expr) -> bool:
@@ -128,25 +131,61 @@ def _asks_for_device(test: ast.expr) -> bool:
     return isinstance(test, (ast.Name, ast.Attribute)) and mentions_device(last_name(test))
 
 
-_Asked = tuple[str, bool, bool, "_Literals | None", bool, "bool | None"]
-_Literals = tuple[str, frozenset[object]]
+_Asked = tuple[str, bool, bool, "_Literals | None", bool, "bool | None", bool]
+_Literals = tuple[str, frozenset[object], "Bound | None"]
 
 
 def _compared(test: ast.expr, scope: FunctionNode | ast.Module) -> _Literals | None:
     """`kind` and the literals of ``kind == "a"``, or of ``kind in ("a", "b")``, where `kind` is bound but once.
 
-    What is bound anew between two tests may be ``"a"`` in one and ``"b"`` in the other.
+    What is bound anew between two tests may be ``"a"`` in one and ``"b"`` in the other. Of ``gpus > 1`` it is the
+    bound; ``len(gpus)`` is asked as `gpus` is, if nothing makes the list longer or shorter.
     """
-    path = dotted_path(test.left) if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
-    if path is None or not isinstance(test, ast.Compare) or _is_bound_anew(path, scope):
+    if not isinstance(test, ast.Compare) or len(test.ops) > 1:
         return None
-    right = test.comparators[0]
+    sized = _sized(test.left)
+    path = dotted_path(sized or test.left)
+    if path is None or _is_bound_anew(path, scope) or (sized is not None and _is_resized(path, scope)):
+        return None
+    right, asked = test.comparators[0], path if sized is None else f"len({path})"
+    ordered = _ORDERED.get(type(test.ops[0]))
+    if ordered is not None:
+        number = right.value if isinstance(right, ast.Constant) else None
+        return (asked, frozenset(), _bound(number, *ordered, sized)) if isinstance(number, (int, float)) else None
     among = isinstance(test.ops[0], (ast.In, ast.NotIn))
     if not among and not isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
         return None
     values = right.elts if among and isinstance(right, (ast.Tuple, ast.List, ast.Set)) else [] if among else [right]
     known = frozenset(each.value for each in values if isinstance(each, ast.Constant))
-    return (path, known) if values and all(isinstance(each, ast.Constant) for each in values) else None
+    return (asked, known, None) if values and all(isinstance(each, ast.Constant) for each in values) else None
+
+
+_ORDERED = {ast.Gt: (True, False), ast.GtE: (True, True), ast.Lt: (False, False), ast.LtE: (False, True)}
+"""Whether what is compared is above, and whether it may be the number itself."""
+
+
+def _bound(number: float, above: bool, included: bool, sized: ast.expr | None) -> Bound:
+    """The numbers for which a test holds; a length of at least two is one above one."""
+    if sized is not None and isinstance(number, int) and above is included:
+        return Bound(number - 1, above, not included)
+    return Bound(number, above, included)
+
+
+def _sized(node: ast.expr) -> ast.expr | None:
+    """What ``len(..)`` is asked of."""
+    asks = isinstance(node, ast.Call) and len(node.args) == 1 and public_path(node.func) == "len"
+    return node.args[0] if asks else None  # type: ignore[attr-defined]
+
+
+def _is_resized(path: str, scope: FunctionNode | ast.Module) -> bool:
+    """Whether a method is called that may change the length of what has a name, or an item is put in or deleted."""
+    if any(each.attr in _RESIZES and dotted_path(each.value) == path for each in nodes_in(scope, ast.Attribute)):
+        return True
+    items = (each for each in nodes_in(scope, ast.Subscript) if not isinstance(each.ctx, ast.Load))
+    return any(dotted_path(each.value) == path for each in items)
+
+
+_RESIZES = frozenset("add append clear discard extend insert pop popitem remove setdefault update".split())
 
 
 def _is_bound_anew(path: str, scope: FunctionNode | ast.Module) -> bool:

@@ -7,7 +7,7 @@ import ast
 from msgspec.structs import replace
 
 from torchdevlint.flow.run.assignment import assign
-from torchdevlint.flow.state.compared_keys import Compared
+from torchdevlint.flow.state.compared_keys import compared
 from torchdevlint.flow.state.conditions import extended
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -35,6 +35,4 @@ def _one_a_round(frame: Frame, loop: ast.For | ast.AsyncFor, element: Value) -> 
 
 
 def _is_item(asked: str, number: int) -> Conditions:
-    key = Compared(f"{asked}: {number}")
-    key.asked, key.values = asked, frozenset({number})
-    return ((key, True),)
+    return ((compared(f"{asked}: {number}", asked, frozenset({number})), True),)
