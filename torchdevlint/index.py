@@ -31,6 +31,9 @@ CHECKS = {
     "forgotten.left_in_one_case": {
         "EVENTS": "FileEnded",
     },
+    "forgotten.left_of_pairs": {
+        "EVENTS": "FileEnded",
+    },
     "forgotten.left_of_returned": {
         "EVENTS": "FileEnded",
     },
