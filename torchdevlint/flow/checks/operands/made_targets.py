@@ -12,7 +12,7 @@ from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model, is_short_for_a_loss
-from torchdevlint.flow.scope.names import last_name, variable_of
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, variable_of
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import distribute
 from torchdevlint.flow.state.machine import Frame
@@ -32,7 +32,15 @@ _IS_A_STEP = regex(r"losses|log|(?:comp|calc|get|train|step|eval|updat|add|make|
 def _note_call(event: LayerCalled) -> None:
     is_short = is_short_for_a_loss(event.layer)
     if is_short or is_named_like_a_loss(event.layer):
-        _look(event.frame, event.state, event.node, event.operands, is_short)
+        places = _MOVED if is_short or _is_wrapped(event.frame, event.node.func) else _PLACED
+        _look(event.frame, event.state, event.node, event.operands, places)
+
+
+def _is_wrapped(frame: Frame, loss: ast.expr) -> bool:
+    """Whether it is a loss that the constructor was given: who wraps any loss has some that move their targets."""
+    init = frame.owner.methods.get("__init__") if frame.owner is not None else None
+    kept = values_by_path(init).get(dotted_path(loss) or "", []) if init is not None else []
+    return init is not None and any(isinstance(each, ast.Name) and each.id in parameter_names(init) for each in kept)
 
 
 def _note_kept(event: MethodCalled) -> None:
@@ -40,17 +48,17 @@ def _note_kept(event: MethodCalled) -> None:
     callee = event.node.func
     if type(event.receiver) is Unknown and is_named_like_a_loss(callee) and last_name(callee) != "loss":
         operands = [each for given in event.arguments.pairs for each in tensor_operands(*given)]
-        _look(event.frame, event.state, event.node, operands, False)
+        _look(event.frame, event.state, event.node, operands, _PLACED)
 
 
-def _look(frame: Frame, state: State, node: ast.Call, operands: Operands, is_short: bool) -> None:
+def _look(frame: Frame, state: State, node: ast.Call, operands: Operands, places: frozenset[Origin]) -> None:
+    """Compare a target with what is in one of `places`."""
     if _IS_A_STEP.search(last_name(node.func)) or not frame.machine.words.isdisjoint(_BRINGS_TARGETS):
         return
     given = [(at, value) for at, value in operands if at in node.args[:2]]
     if isinstance(node.func, ast.Subscript) and any(_is_put_there(value) for _, value in given):
         return  # a function of a table may move what it is given
     if len(given) == 2 and sum(_is_made(value) for _, value in given) == 1:
-        places = _MOVED if is_short else _PLACED
         compared = [(at, _compared(frame, state, at, value, places)) for at, value in given]
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", compared, True)
 
