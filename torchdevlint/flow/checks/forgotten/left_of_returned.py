@@ -13,11 +13,12 @@ from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places, says_place
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import public_path
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.source.functions import functions_in
-from torchdevlint.source.nodes import own_nodes_in
+from torchdevlint.source.nodes import inside, own_nodes_in
 
 _LEAST = 2
 _MAKERS = torch_api.SIZE_FACTORIES | {"full", "from_numpy", "Tensor", "FloatTensor", "LongTensor"}
@@ -42,6 +43,8 @@ def _left_in(machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef)
     left = [each for each in values if isinstance(each, ast.Call) and not _is_moved(each)]
     tests = [each.test for each in own_nodes_in(function, ast.If)]
     tests += [each.test for each in own_nodes_in(function, ast.IfExp)]
+    asked = {each.id for test in tests for each in inside(test) if isinstance(each, ast.Name)}
+    tests += [value for name in asked for value in values_by_path(function).get(name, ())]
     if len(left) == 1 and moved and _is_made_on_cpu(left[0]) and tests and not is_of_places(tests):
         yield left[0], moved[0]
 
