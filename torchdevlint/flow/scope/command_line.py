@@ -36,6 +36,8 @@ def asks_options_of_module(tree: ast.Module, scope: ast.AST, test: ast.expr) -> 
 
     It comes out the same wherever it stands. `scope` is the function around, or the module.
     """
+    if not _adds_options(tree):
+        return False
     held = set()
     for part in inside(test):
         if isinstance(part, ast.Attribute):
@@ -52,6 +54,11 @@ def asks_options_of_module(tree: ast.Module, scope: ast.AST, test: ast.expr) -> 
     bound = bindings_in(scope)  # type: ignore[arg-type]
     names = parameter_names(scope)  # type: ignore[arg-type]
     return not any(name in names or any(stored for _, stored, _ in bound.get(name, ())) for name in read)
+
+
+@once_a_node
+def _adds_options(tree: ast.Module) -> bool:
+    return any(each.attr == "add_argument" for each in nodes_in(tree, ast.Attribute))
 
 
 _OF_TESTS = (ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.operator, ast.unaryop)

@@ -76,7 +76,8 @@ class DeadLines:
 
         Of files that were taken out of a repository, with nothing around them, the rest may be where it was.
         """
-        return self._is_gone and is_more_than_a_package(self._project) and not is_downloaded(self._project)
+        is_whole = not is_more_than_a_package(self._project) or is_downloaded(self._project)
+        return not is_whole and self._is_gone
 
     @cached_property
     def _is_gone(self) -> bool:
