@@ -39,7 +39,6 @@ _OPTIONAL = (ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _NOT_RUN = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import parameter_names, public_path
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @once_a_node
-def hands_on_other_arguments(decorator: _Function) -> bool:
+def hands_on_other_arguments(decorator: FunctionNode) -> bool:
     """Whether the text of a decorator shows that it calls what it wraps with other arguments than it got.
 
     As in ``def wrapper(*args): return function(*move(args))``.
@@ -64,7 +62,7 @@ def _gives_back(wrapper: ast.FunctionDef, function: str) -> bool:
     return bool(returned) and all(gives)
 
 
-def _calls_of(wrapper: _Function, names: set[str]) -> Iterator[ast.Call]:
+def _calls_of(wrapper: FunctionNode, names: set[str]) -> Iterator[ast.Call]:
     """The calls in a function of what an enclosing function was given under one of these names."""
     own = set(parameter_names(wrapper))
     for call in nodes_in(wrapper, ast.Call):
@@ -72,7 +70,7 @@ def _calls_of(wrapper: _Function, names: set[str]) -> Iterator[ast.Call]:
             yield call
 
 
-def _is_handed_on(wrapper: _Function, call: ast.Call) -> bool:
+def _is_handed_on(wrapper: FunctionNode, call: ast.Call) -> bool:
     given = set(parameter_names(wrapper))
     given.update(each.arg for each in (wrapper.args.vararg, wrapper.args.kwarg) if each is not None)
     given -= {each.id for each in nodes_in(wrapper, ast.Name) if isinstance(each.ctx, ast.Store)}

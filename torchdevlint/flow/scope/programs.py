@@ -47,7 +47,6 @@ _LONGEST_TRIAL = 40
 """How many statements try something at most."""
 _TRIAL = regex(r"test|demo|example|check", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 

@@ -9,21 +9,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from torchdevlint.flow.checks.forgotten.left_behind import record
+from torchdevlint.flow.checks.forgotten.left_behind import moves_any, record
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import Assignment, arguments_of, assignment_of, inside, own_blocks_in
 
-_MOVES = (".to(", ".cuda(")
-
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    text = machine.reading.source.text
-    if not any(each in text for each in _MOVES) or not imports_torch(machine.tree):
+    if not moves_any(machine):
         return
     functions = functions_in(machine.tree)
     for function in functions:

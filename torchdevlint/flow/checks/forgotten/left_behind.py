@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.facts.devices import LeftBehind
+from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.source.functions import FunctionNode
@@ -39,6 +40,12 @@ def record(
         machine.record_anyway(key, make)
     else:
         machine.record(key, make, state)
+
+
+def moves_any(machine: Machine, least: int = 1) -> bool:
+    """Whether a file that uses torch moves anything, `least` times or more, by its text."""
+    text = machine.reading.source.text
+    return text.count(".to(") + text.count(".cuda(") >= least and imports_torch(machine.tree)
 
 
 def _name_of(scope: Scope | str) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from torchdevlint.flow.checks.forgotten.left_behind import record
+from torchdevlint.flow.checks.forgotten.left_behind import moves_any, record
 from torchdevlint.flow.checks.forgotten.left_in_one_case import says_place
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
@@ -27,8 +26,7 @@ _HOST = frozenset({"cpu", "numpy", "np", "tolist", "item", "sklearn", "metrics",
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    text = machine.reading.source.text
-    if text.count(".to(") + text.count(".cuda(") < _LEAST_MOVED or not imports_torch(machine.tree):
+    if not moves_any(machine, _LEAST_MOVED):
         return
     for function in functions_in(machine.tree):
         if function not in machine.pipeline:

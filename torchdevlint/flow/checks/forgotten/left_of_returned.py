@@ -17,7 +17,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import public_path
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import inside, own_nodes_in
 
 _LEAST = 2
@@ -35,7 +35,7 @@ def _note_end(event: FileEnded) -> None:
             record(machine, function, "cases", left, move, at=left)
 
 
-def _left_in(machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[ast.Call, ast.Call]]:
+def _left_in(machine: Machine, function: FunctionNode) -> Iterator[tuple[ast.Call, ast.Call]]:
     values = [each.value for each in own_nodes_in(function, ast.Return) if not _is_none(each.value)]
     if len(values) < _LEAST or not all(isinstance(each, ast.Call) for each in values) or function in machine.pipeline:
         return

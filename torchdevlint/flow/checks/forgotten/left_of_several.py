@@ -11,11 +11,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from torchdevlint.flow.checks.forgotten.left_behind import Scope, record
+from torchdevlint.flow.checks.forgotten.left_behind import Scope, moves_any, record
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text, is_quantity
-from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path, stem_of
 from torchdevlint.flow.scope.used_with_moved import is_used_with
@@ -55,8 +54,7 @@ class _Part(NamedTuple):
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    text = machine.reading.source.text
-    if text.count(".to(") + text.count(".cuda(") < _LEAST_MOVED or not imports_torch(machine.tree):
+    if not moves_any(machine, _LEAST_MOVED):
         return
     for scope in (machine.tree, *functions_in(machine.tree)):
         for name, left, move in (*_in_displays(scope), *_in_calls(scope), *_in_statements(scope)):

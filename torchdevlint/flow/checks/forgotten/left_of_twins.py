@@ -12,12 +12,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from torchdevlint.flow.checks.forgotten.left_behind import record
+from torchdevlint.flow.checks.forgotten.left_behind import moves_any, record
 from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text
-from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import (
     dotted_path,
     is_cpu_spec,
@@ -63,8 +62,7 @@ class _Made(NamedTuple):
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    text = machine.reading.source.text
-    if (".to(" not in text and ".cuda(" not in text) or not imports_torch(machine.tree):
+    if not moves_any(machine):
         return
     functions = functions_in(machine.tree)
     for function in functions:

@@ -10,11 +10,10 @@ import ast
 from torchdevlint.flow.programs.texts.places import expression_at
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.model import Span
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import inside, is_below, nodes_in
 
 _ASKED = frozenset({"backward", "item", "tolist"})
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def is_only_differentiated(tree: ast.Module, at: Span) -> bool:
@@ -36,16 +35,16 @@ def is_only_differentiated(tree: ast.Module, at: Span) -> bool:
     return _goes_backward(function, name) and _reads(function, name) <= _harmless(function, value)
 
 
-def _goes_backward(function: _Function, name: str) -> bool:
+def _goes_backward(function: FunctionNode, name: str) -> bool:
     calls = nodes_in(function, ast.Call)
     return any(dotted_path(each.func) == f"{name}.backward" and not each.args for each in calls)
 
 
-def _reads(function: _Function, name: str) -> set[int]:
+def _reads(function: FunctionNode, name: str) -> set[int]:
     return {id(each) for each in nodes_in(function, ast.Name) if each.id == name and isinstance(each.ctx, ast.Load)}
 
 
-def _harmless(function: _Function, move: ast.Call) -> set[int]:
+def _harmless(function: FunctionNode, move: ast.Call) -> set[int]:
     """What is read only to go backward, as a number or for people, or by the move itself."""
     asked = {
         id(each.func.value)

@@ -22,12 +22,12 @@ from torchdevlint.flow.scope.names import (
 )
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 
 _MOST_GIVEN = 40
 """Where a device goes through more parameters, nobody knows where it comes from."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Given = tuple[_Function, str]
+_Given = tuple[FunctionNode, str]
 
 
 class HandedDevices:
@@ -70,7 +70,7 @@ class HandedDevices:
                 left += more
         return is_named and not left
 
-    def _given_to(self, scope: Scope, function: _Function, name: str) -> list[tuple[Scope, ast.expr]] | None:
+    def _given_to(self, scope: Scope, function: FunctionNode, name: str) -> list[tuple[Scope, ast.expr]] | None:
         """What all calls of a function give a parameter, or its default; None where that is not known."""
         is_init = function.name == "__init__" and scope.owner is not None
         called = scope.owner.name if is_init and scope.owner is not None else function.name
@@ -85,7 +85,7 @@ class HandedDevices:
         return found
 
 
-def _parameters_of(scope: Scope, place: ast.expr) -> list[tuple[Scope, _Function, str]]:
+def _parameters_of(scope: Scope, place: ast.expr) -> list[tuple[Scope, FunctionNode, str]]:
     """The parameters that a place is, or that a constructor has kept under it."""
     path, function = dotted_path(place) or "", scope.function
     if isinstance(function, _FUNCTIONS) and path in parameter_names(function):
