@@ -26,7 +26,7 @@ from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, Relation, on_cpu
-from torchdevlint.flow.state.joins import alternatives, element_of, sequence
+from torchdevlint.flow.state.joins import alternatives, choose, element_of, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import as_output, child_of, device_if_tensor
@@ -125,7 +125,7 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
         follows = tail == "Sequential" or known is not None
         return _of_inputs(node, module, operands, device) if follows else UNKNOWN
     if unknown or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
-        made = [each for each in arguments.pairs if _is_made_here(each[1])]
+        made = [(at, value) for at, given in arguments.pairs if (value := _made_here(given)) is not None]
         return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
     if metrics.compares(module.name) or metrics.is_metric(module.name):
@@ -285,6 +285,12 @@ def may_move(frame: Frame, node: ast.Call, argument: ast.expr) -> bool:
     return False
 
 
+def _made_here(value: Value) -> Value | None:
+    """What a factory made here, in all cases or in some: ``if isinstance(x, ndarray): x = torch.from_numpy(x)``."""
+    made = [(at, each if _is_made_here(each) else UNKNOWN) for at, each in alternatives(value)]
+    return choose(made) if any(each is not UNKNOWN for _, each in made) else None
+
+
 def _is_made_here(value: Value) -> bool:
     """A tensor with dimensions that a factory made on the default device, and that is no permutation."""
     made = isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
@@ -293,8 +299,7 @@ def _is_made_here(value: Value) -> bool:
 
 def _is_permutation(value: Value) -> bool:
     """Whether it is an order of things. A model puts its own things into that by an index, which may be of the CPU."""
-    made = value.creations if isinstance(value, Tensor) else ()
-    return bool(made) and all(each.function.endswith("randperm") for each in made)
+    return isinstance(value, Tensor) and {site.function.rpartition(".")[2] for site in value.creations} == {"randperm"}
 
 
 def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -> Value:
