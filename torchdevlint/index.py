@@ -302,6 +302,9 @@ CHECKS = {
     "registration.parameters_beside": {
         "EVENTS": "AttributeAssigned",
     },
+    "registration.rebound_buffers": {
+        "EVENTS": "AttributeAssigned",
+    },
 }
 RULES = {
     "tdl001_unassigned_tensor_move": {
