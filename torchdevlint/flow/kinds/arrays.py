@@ -12,8 +12,8 @@ from torchdevlint.flow.state.devices import CPU
 from torchdevlint.flow.state.joins import is_number
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Ref, Tensor, Value
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, parts_of_sequence
+from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Ref, Seq, Tensor, Unknown, Value
+from torchdevlint.source.nodes import inside, is_inside, keyword_of, nodes_in, parts_of_sequence
 
 ARRAY = "numpy.ndarray"
 _ONLY_OF_ARRAYS = frozenset({"astype", "to_numpy"})
@@ -24,6 +24,16 @@ _WITH_DIMENSIONS = frozenset(
     """.split()
 )
 _OF_DATA = frozenset({"array", "asarray"})
+_DRAWS = frozenset(
+    """
+    beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric integers laplace
+    logistic lognormal logseries multinomial multivariate_normal negative_binomial normal pareto poisson power randint
+    random random_integers random_sample rayleigh rvs sample standard_cauchy standard_exponential standard_gamma
+    standard_normal standard_t triangular uniform vonmises wald weibull zipf
+    """.split()
+)
+"""What generators of NumPy and distributions of SciPy draw, as many as ``size=`` says."""
+_DRAWS_OF_SIZES = frozenset({"rand", "randn"})
 _ASKING = frozenset({"Tensor", "is_tensor", "hasattr"})
 """What asks whether something is a tensor, or is what it is told."""
 _MAX_HOPS = 3
@@ -155,9 +165,31 @@ def _of_call(frame: Frame, state: State, node: ast.Call, hops: int) -> tuple[boo
     if library == "numpy" and function in _OF_DATA and _is_of_number(frame, state, node):
         return True, 0
     if library in _LIBRARIES:
-        return True, AT_LEAST_1 if library == "numpy" and function in _WITH_DIMENSIONS else None
+        return True, _dimensions_of_made(frame, state, node, library, function)
+    if isinstance(node.func, ast.Attribute) and type(maker) is Unknown:
+        drawn = _dimensions_drawn(frame, state, node, node.func.attr)
+        if drawn is not None:
+            return True, drawn
     of_array = isinstance(node.func, ast.Attribute) and not isinstance(maker, Ref)
     return of_array and _array_dimensions(frame, state, node.func, hops)[0], None
+
+
+def _dimensions_of_made(frame: Frame, state: State, node: ast.Call, library: str, function: str) -> int | None:
+    if library == "numpy" and function in _WITH_DIMENSIONS:
+        return AT_LEAST_1
+    module, _, name = function.rpartition(".")
+    return _dimensions_drawn(frame, state, node, name) if module.startswith(("random", "stats")) else None
+
+
+def _dimensions_drawn(frame: Frame, state: State, node: ast.Call, drawn: str) -> int | None:
+    """How many dimensions ``rng.uniform(size=(n, 3))`` and ``rng.randn(n, 3)`` have, as NumPy and SciPy draw alone."""
+    if drawn in _DRAWS_OF_SIZES:
+        return len(node.args) or None if not any(isinstance(each, ast.Starred) for each in node.args) else None
+    size = keyword_of(node, "size") if drawn in _DRAWS else None
+    value = frame.evaluate(size, state) if size is not None else None
+    if isinstance(value, Seq):
+        return AT_LEAST_1
+    return 1 if value is not None and is_number(value) else None
 
 
 def _is_of_number(frame: Frame, state: State, node: ast.Call) -> bool:
