@@ -13,6 +13,9 @@ CHECKS = {
     "forgotten.asked_places": {
         "EVENTS": "FunctionCalled LayerCalled MethodCalled",
     },
+    "forgotten.changes_nothing": {
+        "EVENTS": "FileEnded",
+    },
     "forgotten.converted_but_left": {
         "EVENTS": "FileEnded",
     },

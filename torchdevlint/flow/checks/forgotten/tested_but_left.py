@@ -2,8 +2,9 @@
 
 Who asks means to bring it over, and what is bound in that case is what it was. The same holds where a switch is asked,
 ``if self.use_gpu: x = x``, and where both arms of that give back the same. So does a loop that asks each item whether
-it is a tensor, and puts it back as it is. A conversion is nothing else beside the place of another tensor; where a test
-names a type of device, ``if not x.is_cuda: x = x.float()`` may be meant.
+it is a tensor, and puts it back as it is, and ``x if isinstance(x, torch.Tensor) else x``, which asks for nothing. A
+conversion is nothing else beside the place of another tensor; where a test names a type of device,
+``if not x.is_cuda: x = x.float()`` may be meant.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device, public_path
+from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import assignment_of, inside, is_below, nodes_in
 
@@ -29,9 +31,13 @@ def _note_end(event: FileEnded) -> None:
     text = machine.reading.source.text.lower()
     if not any(word in text for word in _OF_PLACES) or not imports_torch(machine.tree):
         return
+    functions = functions_in(machine.tree)
+    if any(map(_is_same, nodes_in(machine.tree, ast.IfExp))):
+        for scope in (*reversed(functions), machine.tree):
+            for choice in filter(_is_same, nodes_in(scope, ast.IfExp)):
+                record(machine, scope, "asked", choice.body, choice.test, at=choice)
     if not any(_asks_for_place(each) for each in nodes_in(machine.tree, ast.If)):
         return
-    functions = functions_in(machine.tree)
     for function in functions:
         for each in nodes_in(function, ast.If):
             kept = _kept(function, each)
@@ -41,7 +47,7 @@ def _note_end(event: FileEnded) -> None:
 
 def _asks_for_place(asked: ast.If) -> bool:
     """Whether a test may be one that `_kept` wants, as far as its parts and the size of its body say."""
-    asks = (_says_apart(each) or _is_switch(each) or _asks_for_tensor(each) for each in _parts(asked))
+    asks = (_says_apart(each) or _is_switch(each) or asks_for_tensor(each) for each in _parts(asked))
     return len(asked.body) == 1 and any(asks)
 
 
@@ -49,12 +55,34 @@ def _parts(asked: ast.If) -> list[ast.expr]:
     return asked.test.values if _is_and(asked.test) else [asked.test]  # type: ignore[attr-defined]
 
 
+def _is_same(choice: ast.IfExp) -> bool:
+    """``v if isinstance(v, torch.Tensor) else v``, ``m if hasattr(m, "to") else m``: both arms are the same."""
+    if dotted_path(choice.body) is None or dotted_path(choice.orelse) != dotted_path(choice.body):
+        return False
+    test = choice.test.operand if isinstance(choice.test, ast.UnaryOp) else choice.test
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    return any(asks_for_tensor(each) or asks_for_mover(each) or _is_switch(_of_none(each)) for each in parts)
+
+
+def _of_none(test: ast.expr) -> ast.expr:
+    """`device` in ``device is None``."""
+    return test.left if none_test(test) is True else test  # type: ignore[attr-defined]
+
+
+def asks_for_mover(test: ast.expr) -> bool:
+    """``hasattr(v, "to")``."""
+    if not isinstance(test, ast.Call) or dotted_path(test.func) != "hasattr":
+        return False
+    named = test.args[-1] if test.args else None
+    return isinstance(named, ast.Constant) and named.value in torch_api.PLACING_METHODS
+
+
 def _kept(function: FunctionNode, asked: ast.If) -> ast.expr | None:
     """What a test asks the place for, or for the use of an accelerator, and is bound or returned as it was."""
     if not _asks_for_place(asked):
         return None
     [only] = asked.body
-    if any(map(_asks_for_tensor, _parts(asked))):
+    if any(map(asks_for_tensor, _parts(asked))):
         return _put_back(function, only)
     differ = any(map(_says_apart, _parts(asked)))
     if isinstance(only, ast.Return) and isinstance(only.value, ast.Name):
@@ -112,13 +140,14 @@ def _keeps_place(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _KEEPS_PLACE
 
 
-def _asks_for_tensor(test: ast.expr) -> bool:
+def asks_for_tensor(test: ast.expr) -> bool:
     """``isinstance(v, torch.Tensor)``, ``torch.is_tensor(v)``."""
-    if not isinstance(test, ast.Call) or not test.args or not isinstance(test.args[0], ast.Name):
+    if not isinstance(test, ast.Call) or not test.args or dotted_path(test.args[0]) is None:
         return False
     if public_path(test.func) == "torch.is_tensor":
         return True
-    return dotted_path(test.func) == "isinstance" and public_path(test.args[-1]) in torch_api.ANY_TENSOR
+    classes = test.args[-1].elts if isinstance(test.args[-1], ast.Tuple) else test.args[-1:]
+    return dotted_path(test.func) == "isinstance" and not torch_api.ANY_TENSOR.isdisjoint(map(public_path, classes))
 
 
 def _put_back(function: FunctionNode, statement: ast.stmt, value: ast.expr | None = None) -> ast.Name | None:

@@ -110,6 +110,11 @@ def _is_imposed(frame: Frame, function: Function) -> bool:
     return any(info is not owner and function.name in info.methods for info in machine.classes.values())
 
 
+def is_called_mover(name: str) -> bool:
+    """Whether a function is called after a move: `to_device`, `move_batch`."""
+    return bool(_MOVES.search(name))
+
+
 class Told(NamedTuple):
     """The name of a device that nothing reads, and where it is told; `asked` if the function asks a tensor for it."""
 
@@ -256,7 +261,7 @@ def _note_movers(event: FileEnded) -> None:
         name = f"{owners[function]}.{function.name}" if function in owners else function.name
         key = ("unread device", function, told.name)
         chosen = _chosen_in(function) if function.name == "__init__" or function not in owners else None
-        if _MOVES.search(function.name) and _does_something(function) and not _places(function):
+        if is_called_mover(function.name) and _does_something(function) and not _places(function):
             machine.record_anyway(key, partial(_fact, machine, name, told, "mover", told.node, name))
         elif chosen is not None and function.name not in names_given_as_values(machine.tree):
             made = partial(_fact, machine, name, told, "chosen", chosen.value, ast.unparse(chosen.targets[0]))
