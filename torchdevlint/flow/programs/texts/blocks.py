@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
+from torchdevlint.flow.programs.texts.cuda_habit import asks_for_devices
 from torchdevlint.flow.scope.names import last_name, public_path
-from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COUNTING = frozenset({"range", "trange", "count"})
-_OF_DEVICES = regex(r"device|cuda|cpu|gpu", re.IGNORECASE)
 _EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
 
 
@@ -33,7 +31,7 @@ def leaves(statement: ast.stmt, looping: bool = False, in_some_round: bool = Fal
         return False
     looping = looping or isinstance(statement, LOOPS)
     if in_some_round and isinstance(statement, ast.If):
-        in_some_round = _OF_DEVICES.search(ast.unparse(statement.test)) is None
+        in_some_round = not asks_for_devices(statement.test)
     return any(leaves(each, looping, in_some_round) for block in blocks_of(statement) for each in block)
 
 
