@@ -36,6 +36,8 @@ class Known(Struct, frozen=True):
 
 OTHER_FRAMEWORKS = frozenset("chainer flax jax keras mindspore mlx mxnet paddle tensorflow tinygrad".split())
 """Libraries with tensors and layers of their own, which are none of torch's."""
+DETACHING = frozenset("jittor megengine oneflow paddle".split())
+"""Those whose tensors are detached and read as PyTorch's are: ``x.detach().numpy()``."""
 PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 """Bases that bring no attribute which holds anything."""
 LEAVES_MODELS = frozenset(

@@ -7,16 +7,12 @@ import ast
 from torchdevlint.flow.events import ReadByHost
 from torchdevlint.flow.kinds.annotated import is_annotated_module
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.knowledge.libraries import DETACHING, OTHER_FRAMEWORKS
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
+from torchdevlint.flow.scope.brought_detached import brought_beside_detached
 from torchdevlint.flow.scope.brought_reads import brings_any, stem_text
 from torchdevlint.flow.scope.brought_twins import brought_besides
-from torchdevlint.flow.scope.followed_devices import (
-    brought_beside,
-    followed_in,
-    is_detached,
-    is_followed_beside,
-    root_of,
-)
+from torchdevlint.flow.scope.followed_devices import followed_in, is_detached, is_followed_beside, root_of
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, parameter_names, whole_of
 from torchdevlint.flow.scope.uses import Scope, bindings_in, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
@@ -24,7 +20,7 @@ from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
-from torchdevlint.flow.state.values import Step, Tensor, Unknown
+from torchdevlint.flow.state.values import Ref, Step, Tensor, Unknown
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in
 
@@ -52,6 +48,9 @@ def note_read(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> boo
     brought = brought_besides(function, node)
     if brought is not None:
         device, step = Device(Origin.ARGUMENT, stem_text(node)), Step("read after a copy to the CPU here", brought)
+    elif (beside := brought_as_detached(frame, state, node)) is not None:
+        text = frame.machine.text_of(read)
+        device, step = Device(Origin.ARGUMENT, text), Step("another one is copied to the CPU here", beside)
     elif brings_any(function) and (made := _made_by_module(frame, function, read)) is not None:
         device, step = TOP, Step("comes from a Module here", made, of_module=True)
     else:
@@ -157,10 +156,7 @@ def _argument_in(read: ast.expr) -> ast.Name | None:
 
 
 def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Call) -> bool:
-    """``a.x.detach().numpy()`` of an argument `a`, and of what is made of something whose device is asked for.
-
-    Also ``a.x.f().detach().numpy()`` beside ``y.detach().cpu().numpy()``.
-    """
+    """``a.x.detach().numpy()`` of an argument `a`, and of what is made of something whose device is asked for."""
     root, function = root_of(detached), frame.function
     if function is None or root in (None, "self") or _is_copied(detached) or _is_given_of_cpu(frame, state, detached):
         return False
@@ -168,7 +164,7 @@ def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Cal
         made = values_by_path(function).get(root or "", []) if is_detached(node) else []
         names = {each.id for value in made for each in inside(value) if isinstance(each, ast.Name)}
         root = min(names & followed_in(function), default=None)
-    elif not is_detached(node) and brought_beside(function, node) is None:
+    elif not is_detached(node):
         root = None
     if root is not None or is_detached(node):
         text = f"`{frame.machine.text_of(detached)}` is read as a tensor of a model"
@@ -176,6 +172,24 @@ def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Cal
         given = Tensor(TOP if root is None else Device(Origin.ARGUMENT, root), None, (), (step,))
         frame.machine.emit(ReadByHost(frame, state, node, (detached, given), given=root is None))
     return root is not None
+
+
+def brought_as_detached(frame: Frame, state: State, node: ast.Call) -> ast.Call | None:
+    """What the function brings to the CPU that reads ``x.detach().numpy()``, if nothing made on the CPU led to `x`."""
+    brought = brought_beside_detached(frame.function, node) if frame.function is not None else None
+    if brought is None or _imports_one_of(frame, DETACHING) or _is_given_of_cpu(frame, state, node):
+        return None
+    return brought
+
+
+def is_of_another_framework(frame: Frame) -> bool:
+    """Whether the file imports another library that has tensors."""
+    return _imports_one_of(frame, OTHER_FRAMEWORKS)
+
+
+def _imports_one_of(frame: Frame, libraries: frozenset[str]) -> bool:
+    bound = frame.machine.globals.values()
+    return any(isinstance(each, Ref) and each.name.partition(".")[0] in libraries for each in bound)
 
 
 def is_made_by_call(frame: Frame, state: State, detached: ast.expr) -> bool:

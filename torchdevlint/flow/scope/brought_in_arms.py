@@ -1,14 +1,24 @@
 """Reads by NumPy in one arm of a test about a tensor itself, whose other arm brings the tensor to the CPU.
 
 ``x.detach().cpu().numpy() if x.requires_grad else x.numpy()``: the test says nothing of where `x` is, so that it may be
-elsewhere in either arm. Where a test asks for something else, it may tell the place as well.
+elsewhere in either arm. So does ``layer.kind == "conv"``, where both arms read ``layer.weight``. Where a test asks for
+something else, it may tell the place as well.
 """
 
 from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.brought_reads import arms_apart, asks, brought_in, is_of_data, is_one_thing, read_name
+from torchdevlint.flow.scope.brought_reads import (
+    brought_in,
+    is_of_data,
+    is_one_thing,
+    is_same_thing,
+    read_name,
+    read_stem,
+    root_name,
+)
+from torchdevlint.flow.scope.place_tests import arms_apart, asks, asks_before
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.source.nodes import inside
 
@@ -29,6 +39,37 @@ def brought_in_another_arm(function: Scope, read: ast.Call) -> ast.Call | None:
         if tests and all(test is not None and _is_of_itself(test, name) for test in tests):
             return each
     return None
+
+
+def brought_of_another_kind(function: Scope, read: ast.Call) -> ast.Call | None:
+    """``layer.weight.data.cpu().numpy()`` for one ``layer.kind``, where it is ``.data.numpy()`` for another one."""
+    stem, brought = read_stem(read), brought_in(function)
+    found = brought.get(ast.dump(stem), ()) if stem is not None else ()
+    if stem is None or not found or isinstance(stem, ast.Name) or asks_before(function, read):
+        return None
+    for each in found:
+        tests = arms_apart(function, read, each)
+        if not tests or not all(test is not None and _is_of_kind(test, root_name(stem)) for test in tests):
+            continue
+        begin = min((test for test in tests if test is not None), key=lambda test: test.lineno)
+        last = max(read, each, key=lambda place: place.lineno)
+        if is_same_thing(function, stem, begin, last):
+            return each
+    return None
+
+
+def _is_of_kind(test: ast.expr, name: str) -> bool:
+    """``layer.kind == "conv"``, ``layer.kind in ("conv", "linear")``, or several of these."""
+    if isinstance(test, ast.BoolOp):
+        return all(_is_of_kind(each, name) for each in test.values)
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Attribute):
+        return False
+    texts = [each for given in test.comparators for each in inside(given) if not isinstance(each, _COLLECTIONS)]
+    are_texts = all(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in texts)
+    return are_texts and root_name(test.left) == name
+
+
+_COLLECTIONS = (ast.Tuple, ast.List, ast.Set)
 
 
 def _is_of_itself(test: ast.expr, name: str) -> bool:

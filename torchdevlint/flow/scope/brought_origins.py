@@ -9,8 +9,9 @@ import ast
 
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.brought_reads import asks, brought_in, exclude, is_of_data, read_name
+from torchdevlint.flow.scope.brought_reads import brought_in, is_of_data, read_name
 from torchdevlint.flow.scope.names import parameter_names, public_path
+from torchdevlint.flow.scope.place_tests import asks_before, exclude
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -22,7 +23,7 @@ _SAVED = "saved_tensors"
 def brought_of_origin(function: Scope, read: ast.Call) -> ast.Call | None:
     """What is brought to the CPU, and was calculated of the argument that ``x.numpy()`` reads something of."""
     name = read_name(read)
-    if not name or is_of_data(name) or not brought_in(function) or asks(function):
+    if not name or is_of_data(name) or not brought_in(function) or asks_before(function, read):
         return None
     origin = _origins(function).get(name) or _origin(function, ast.Name(name, ast.Load()))
     if not origin or is_bookkeeping(origin):

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
 
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.assigned import unpacked_to
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path, parameter_names
+from torchdevlint.flow.scope.place_tests import asks, asks_before, exclude
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in, once_a_node
 
-_ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_OF_A_PLACE = regex(r"cuda|gpu|cpu|device|numpy", re.IGNORECASE)
-"""Words of a test that decides by where something is, or by what kind of array it is."""
 _OF_DATA = regex(r"label|target|mask", re.IGNORECASE)
 """Attributes that a data set fills, beside those that a model does."""
 
@@ -30,16 +27,14 @@ def brought_elsewhere(function: Scope, read: ast.Call) -> ast.Call | None:
     So are two attributes of one object, which moves as a whole, unless they are lengths or indices. Items under
     constant keys are things of their own: one of a dict may have been copied, and another one not.
     """
-    methods, stem = _chain(read)
-    if not methods or methods[0] != "numpy" or not {"cpu", "to", "item"}.isdisjoint(methods):
-        return None
-    brought = brought_in(function)
-    if not brought:
+    stem, brought = read_stem(read), brought_in(function)
+    if stem is None or not brought:
         return None
     found = brought.get(ast.dump(stem)) or brought.get(holder(stem), ())
-    if not found or not is_one_thing(function, stem) or asks(function):
+    if not found or not _is_own_thing(function, stem) or asks_before(function, read):
         return None
-    return next((each for each in found if each is not read and not exclude(function, read, each)), None)
+    alike = (each for each in found if each is not read and is_same_thing(function, stem, read, each))
+    return next((each for each in alike if not exclude(function, read, each)), None)
 
 
 def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
@@ -50,7 +45,7 @@ def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
     name, brought = read_name(read), brought_in(function)
     if not brought or not name or is_of_data(name) or not is_one_thing(function, _chain(read)[1]):
         return None
-    if asks(function):
+    if asks_before(function, read):
         return None
     unpacked = (targets for targets, value in unpacked_to(function, name) if isinstance(value, ast.Call))
     beside = (each for targets in unpacked for each in targets if isinstance(each, ast.Name) and each.id != name)
@@ -83,9 +78,15 @@ def brought_by_another(tree: ast.Module, function: Scope, name: str) -> ast.Call
 
 def read_name(read: ast.Call) -> str:
     """`x` of ``x[0].float().numpy()``, if that is a name which nothing in the chain copies; else nothing."""
+    stem = read_stem(read)
+    return stem.id if isinstance(stem, ast.Name) else ""
+
+
+def read_stem(read: ast.Call) -> ast.expr | None:
+    """``x.y`` of ``x.y[i].float().numpy()``, if nothing in the chain copies it."""
     methods, stem = _chain(read)
     copied = not methods or methods[0] != "numpy" or not {"cpu", "to", "item"}.isdisjoint(methods)
-    return stem.id if isinstance(stem, ast.Name) and not copied else ""
+    return None if copied else stem
 
 
 def takes_tensor(function: Scope, name: str) -> bool:
@@ -146,17 +147,42 @@ def _chain(node: ast.expr) -> tuple[tuple[str, ...], ast.expr]:
 
 def is_one_thing(function: Scope, stem: ast.expr) -> bool:
     """Whether a name, attribute or item stands for one thing all over the function, and not for a library."""
-    root: ast.expr = stem
-    while isinstance(root, (ast.Attribute, ast.Subscript)):
-        root = root.value
-    if not isinstance(root, ast.Name) or not _is_own(function, root.id):
-        return False
-    if sum(bound for _, bound, _ in bindings_in(function).get(root.id, ())) > 1:
+    return _is_own_thing(function, stem) and len(_bound_at(function, root_name(stem))) <= 1
+
+
+def is_same_thing(function: Scope, stem: ast.expr, one: ast.expr, other: ast.expr) -> bool:
+    """Whether it stands for the same in two places: its name is bound once, or not from the one to the other."""
+    lines = _bound_at(function, root_name(stem))
+    if len(lines) <= 1:
+        return True
+    first, last = sorted((one, other), key=lambda each: each.lineno)
+    holders = (each.lineno for each in assignments_in(function) if is_inside(first, each.value))
+    begin = min(holders, default=first.lineno)
+    return not any(begin <= line < last.lineno for line in lines)
+
+
+def _is_own_thing(function: Scope, stem: ast.expr) -> bool:
+    """Whether a function is given it, or binds it, and writes no other attribute or item into its place."""
+    name = root_name(stem)
+    if not name or not _is_own(function, name):
         return False
     kind = type(stem)
     written = (each for each in nodes_in(function, kind) if isinstance(each.ctx, ast.Store))  # type: ignore[attr-defined]
     text = ast.dump(stem).replace("Load()", "")
-    return stem is root or all(ast.dump(each).replace("Load()", "").replace("Store()", "") != text for each in written)
+    return kind is ast.Name or all(
+        ast.dump(each).replace("Load()", "").replace("Store()", "") != text for each in written
+    )
+
+
+def root_name(stem: ast.expr) -> str:
+    """`x` of ``x.y[0].z``; nothing if that is no name."""
+    while isinstance(stem, (ast.Attribute, ast.Subscript)):
+        stem = stem.value
+    return stem.id if isinstance(stem, ast.Name) else ""
+
+
+def _bound_at(function: Scope, name: str) -> list[int]:
+    return [line for line, is_bound, _ in bindings_in(function).get(name, ()) if is_bound]
 
 
 def _is_own(function: Scope, name: str) -> bool:
@@ -164,55 +190,3 @@ def _is_own(function: Scope, name: str) -> bool:
     if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and name in parameter_names(function):
         return True
     return any(bound for _, bound, _ in bindings_in(function).get(name, ()))
-
-
-@once_a_node
-def asks(function: Scope) -> bool:
-    """Whether a function decides by where its tensors are, or what they are."""
-    tests = [each.test for each in nodes_in(function, ast.If)] + [each.test for each in nodes_in(function, ast.IfExp)]
-    return any(_OF_A_PLACE.search(word) for test in tests for word in _words(test))
-
-
-def _words(node: ast.expr) -> Iterator[str]:
-    for each in inside(node):
-        if isinstance(each, ast.Name):
-            yield each.id
-        elif isinstance(each, ast.Attribute):
-            yield each.attr
-
-
-def exclude(function: Scope, one: ast.AST, other: ast.AST) -> bool:
-    """Whether a run of the function comes to one of two places only."""
-    return bool(arms_apart(function, one, other))
-
-
-def arms_apart(function: Scope, one: ast.AST, other: ast.AST) -> list[ast.expr | None]:
-    """The tests that let a run of the function come to one of two places only; None for what an error decides."""
-    branches: list[ast.If | ast.IfExp | ast.Try] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
-    found: list[ast.expr | None] = []
-    for branch in [*branches, *nodes_in(function, ast.Try)]:
-        arms = list(_arms(branch))
-        places = [next((arm for arm in arms if _holds(arm, each)), None) for each in (one, other)]
-        if places[0] is places[1]:
-            continue
-        arm = places[0] or places[1] or []
-        if isinstance(branch, ast.Try):
-            found.append(None)
-        elif None not in places or isinstance(arm[-1], _ENDS):
-            found.append(branch.test)
-    return found
-
-
-def _arms(branch: ast.If | ast.IfExp | ast.Try) -> Iterator[Sequence[ast.AST]]:
-    if isinstance(branch, ast.IfExp):
-        yield from ([branch.body], [branch.orelse])
-        return
-    yield branch.body
-    if branch.orelse:
-        yield branch.orelse
-    if isinstance(branch, ast.Try):
-        yield from (each.body for each in branch.handlers)
-
-
-def _holds(arm: Sequence[ast.AST], node: ast.AST) -> bool:
-    return any(each is node or is_inside(node, each) for each in arm)

@@ -10,19 +10,18 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.brought_in_arms import brought_in_another_arm
+from torchdevlint.flow.scope.brought_in_arms import brought_in_another_arm, brought_of_another_kind
 from torchdevlint.flow.scope.brought_origins import brought_of_origin
 from torchdevlint.flow.scope.brought_reads import (
-    asks,
     brought_elsewhere,
     brought_in,
     brought_with,
-    exclude,
     holder,
     is_of_data,
     is_one_thing,
 )
 from torchdevlint.flow.scope.names import parameter_names, public_path
+from torchdevlint.flow.scope.place_tests import asks_before, exclude
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.source.nodes import assignments_in, is_name
 
@@ -43,7 +42,7 @@ def brought_of_one_thing(function: Scope, read: ast.Call) -> ast.Call | None:
     """What is brought to the CPU, and is made of what ``f(x).numpy()`` reads a result of."""
     brought = brought_in(function)
     key, copied = _made_of(function, read) if brought else ("", False)
-    if not key or copied or asks(function):
+    if not key or copied or asks_before(function, read):
         return None
     for each in (call for calls in brought.values() for call in calls):
         if _made_of(function, each) == (key, True) and not exclude(function, read, each):
@@ -90,7 +89,7 @@ def _is_plain(call: ast.Call) -> bool:
 
 def brought_among_arguments(function: Scope, read: ast.Call) -> ast.Call | None:
     """``f = f.cpu().numpy()`` of a function that makes several arguments arrays so, but for ``h = h.numpy()``."""
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or asks(function):
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or asks_before(function, read):
         return None
     made = list(_arrays_of_arguments(function))
     own = [name for name, call, copied in made if call is read and not copied]
@@ -120,6 +119,7 @@ def _arrays_of_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> It
 _FINDERS = (
     brought_elsewhere,
     brought_in_another_arm,
+    brought_of_another_kind,
     brought_with,
     brought_of_origin,
     brought_of_one_thing,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import is_dtype, last_name, stem_of
+from torchdevlint.flow.scope.names import is_dtype, last_name
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -75,26 +75,6 @@ def is_for_numpy(function: Scope) -> bool:
 def _is_cast(call: ast.Call) -> bool:
     """Whether it is ``t.to(torch.double)``."""
     return len(call.args) == 1 and not call.keywords and is_dtype(call.args[0])
-
-
-def brought_beside(function: Scope, read: ast.Call) -> ast.Call | None:
-    """Another ``y.detach().cpu().numpy()`` of a function that reads ``x.detach().numpy()``; None where it asks first.
-
-    Both come from a model, since they are detached; who brings one of them to the CPU expects the other elsewhere too.
-    """
-    asks = any(each.attr in ("is_cuda", "device") for each in nodes_in(function, ast.Attribute))
-    if asks or _chain(read) != ("numpy", "detach"):
-        return None
-    own = ast.dump(stem_of(read))
-    brought = (each for each in nodes_in(function, ast.Call) if _chain(each) == ("numpy", "cpu", "detach"))
-    return next((each for each in brought if ast.dump(stem_of(each)) != own), None)
-
-
-def _chain(call: ast.AST) -> tuple[str, ...]:
-    """``("numpy", "cpu", "detach")`` of ``x.detach().cpu().numpy()``."""
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-        return ()
-    return (call.func.attr, *_chain(call.func.value))
 
 
 _RESHAPES = frozenset("view reshape flatten squeeze unsqueeze float double contiguous clone permute t".split())

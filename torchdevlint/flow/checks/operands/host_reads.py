@@ -16,6 +16,7 @@ from torchdevlint.flow.kinds.parameters import came_as_argument, is_input
 from torchdevlint.flow.kinds.sizes import is_one_of_array
 from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.knowledge.array_readers import reads_on_host
+from torchdevlint.flow.run.numpy_reads import brought_as_detached
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
@@ -27,7 +28,7 @@ from torchdevlint.flow.scope.brought_reads import (
     takes_tensor,
 )
 from torchdevlint.flow.scope.brought_twins import brought_besides
-from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
+from torchdevlint.flow.scope.followed_devices import followed_in, is_detached, root_of
 from torchdevlint.flow.scope.handed_functions import is_handed_with_device
 from torchdevlint.flow.scope.names import parameter_names
 from torchdevlint.flow.scope.own_devices import has_device, makes_there
@@ -72,7 +73,7 @@ def _note(
     ):
         return
     for_users, argument = False, None
-    if by_callers or not (is_off_host(frame, value) or _is_followed(frame, node, value_node, value)):
+    if by_callers or not (is_off_host(frame, value) or _is_followed(frame, state, node, value_node, value)):
         _note_on_host(frame, state, value)
         name = _given_by_callers(frame, node, value)
         if name is None and not is_detached_for_users(frame, state, node, value):
@@ -268,7 +269,7 @@ def _is_another_kind(state: State) -> bool:
     )
 
 
-def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> bool:
+def _is_followed(frame: Frame, state: State, read: ast.AST, node: ast.expr, value: Tensor) -> bool:
     """Whether the function takes the device of the tensor that it reads, so that it expects any device.
 
     The tensor is an argument, or a parameter of a module that is one, or of `self`. An argument beside it that is read
@@ -282,10 +283,10 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
         return frame.context != "init" and brings_any(function)
     if _is_method(read) and _is_brought_elsewhere(frame, function, read):  # type: ignore[arg-type]
         return value.device.origin is Origin.ARGUMENT or value.device == TOP
+    if _is_method(read) and value.device == TOP and not _is_made(value):
+        return brought_as_detached(frame, state, read) is not None  # type: ignore[arg-type]
     if isinstance(read, ast.Call) and is_detached(read):
         return value.device.origin is Origin.ARGUMENT and not is_bookkeeping(value.device.name)
-    if isinstance(read, ast.Call) and brought_beside(function, read) is not None:
-        return value.device.origin is Origin.ARGUMENT
     taken = value.device.origin is Origin.ARGUMENT and _is_method(read) and _takes_tensor(function, value)
     if taken and (_is_of_owner(frame, function) or is_handed_with_device(frame.machine.tree, function.name)):
         return True
@@ -295,6 +296,11 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
     if is_of_module(value) and _is_method(read) and brings_any(function):
         return True
     return is_of_module(value) and root is not None and root in followed
+
+
+def _is_made(value: Tensor) -> bool:
+    """Whether all that is known of a tensor is which factory has made it."""
+    return bool(value.steps) and bool(value.steps[-1].made_by)
 
 
 def _is_brought_elsewhere(frame: Frame, function: ast.FunctionDef, read: ast.Call) -> bool:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 import re
 
-from torchdevlint.flow.knowledge.libraries import OTHER_FRAMEWORKS
-from torchdevlint.flow.run.numpy_reads import is_made_by_call
+from torchdevlint.flow.run.numpy_reads import is_made_by_call, is_of_another_framework
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.brought_reads import brings_any, is_of_data
 from torchdevlint.flow.scope.followed_devices import is_detached, root_of
@@ -18,7 +17,7 @@ from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Ref, Tensor, Value
+from torchdevlint.flow.state.values import Tensor
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
@@ -70,7 +69,7 @@ def _is_open(frame: Frame, state: State, read: ast.AST) -> bool:
         return False
     if not isinstance(read, ast.Call) or not isinstance(read.func, ast.Attribute) or read.func.attr != "numpy":
         return False
-    if brings_any(function) or _names_cpu(function) or any(map(_is_of_another, frame.machine.globals.values())):
+    if brings_any(function) or _names_cpu(function) or is_of_another_framework(frame):
         return False
     return not _becomes_tensor(function, read)
 
@@ -81,10 +80,6 @@ def _decides_places(condition: tuple[str, bool]) -> bool:
 
 
 _OF_PLACES = regex(r"cuda|gpu|cpu|device|numpy|tensor|isinstance|\bnp\b|type", re.IGNORECASE)
-
-
-def _is_of_another(value: Value) -> bool:
-    return isinstance(value, Ref) and value.name.partition(".")[0] in OTHER_FRAMEWORKS
 
 
 @once_a_node
