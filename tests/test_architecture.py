@@ -67,6 +67,7 @@ MAY_IMPORT_RUNTIME = {"cli", "integrations", "runtime"}
 RUNTIME_LAYERS: dict[str, int] = {
     "kinds": 0,
     "importing": 0,
+    "modules": 0,
     "record": 1,
     "simulated": 2,
     "tell": 2,

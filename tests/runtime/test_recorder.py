@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from torchdevlint.runtime.modules import registered_tensors
+
 torch = pytest.importorskip("torch")
 
 from tests.conftest import needs_fork  # noqa: E402
@@ -338,6 +340,25 @@ def test_what_a_module_leaves_behind(watched: Recorder) -> None:
     assert (mask.kind, mask.device, mask.shape) == ("tensor", "meta", (2,))
     assert mask.created is not None
     assert mask.created.function == "Net.__init__" or sys.version_info < (3, 11)
+
+
+class Rated(torch.nn.Module):
+    """It has something else under the names by which a Module lists what it holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2)
+        self.parameters = [0.1, 0.2]
+        self.buffers = None
+        self.modules = "none"
+        self.mask = torch.ones(2)
+
+
+def test_a_class_may_use_the_names_of_module_for_something_else(watched: Recorder) -> None:
+    net = Rated()
+    net.to("meta")
+    assert paths(watched) == ["mask"]
+    assert [each.shape for each in registered_tensors(net)] == [(2, 2), (2,)]
 
 
 def test_what_died_with_its_module_was_left_behind(watched: Recorder) -> None:

@@ -19,6 +19,7 @@ from torchdevlint.runtime.execute.machine import Machine
 from torchdevlint.runtime.execute.target import Region, Target, dotted, statement_at
 from torchdevlint.runtime.execute.values import Setting, tensors_in
 from torchdevlint.runtime.execute.watch import Watch
+from torchdevlint.runtime.modules import registered_tensors
 from torchdevlint.runtime.record.marks import marks_of
 from torchdevlint.runtime.record.recorder import UNSUPPORTED, cut, plain, story_of
 from torchdevlint.symptoms import is_of_places
@@ -146,7 +147,7 @@ def of_result(result: Any, watch: Watch, machine: Machine, setting: Setting) -> 
 
 def holds_tensors(instance: Any) -> bool:
     """Whether what a method was called on is a Module with parameters or buffers, which were moved."""
-    return isinstance(instance, torch.nn.Module) and any(True for _ in (*instance.parameters(), *instance.buffers()))
+    return isinstance(instance, torch.nn.Module) and any(True for _ in registered_tensors(instance))
 
 
 def without_value(instance: Any, target: Target) -> str:
@@ -207,12 +208,12 @@ def of_registration(instance: Any, target: Target, setting: Setting) -> Observat
     for name in names:
         held = getattr(instance, name, None)
         for inner in _modules_in(held):
-            inside = {**dict(inner.named_parameters()), **dict(inner.named_buffers())}
+            inside = {**dict(torch.nn.Module.named_parameters(inner)), **dict(torch.nn.Module.named_buffers(inner))}
             left = {key: str(one.device) for key, one in inside.items() if one.device != setting.device}
             checked += len(inside)
             if left:
                 return Observation(True, observed={f"self.{name}: {key}": place for key, place in left.items()})
-        known = {id(one) for one in (*instance.parameters(), *instance.buffers())}
+        known = set(map(id, registered_tensors(instance)))
         for one in tensors_in(held):
             if id(one) not in known:
                 told = (

@@ -13,6 +13,7 @@ import torch
 from torchdevlint.runtime.execute.observe import Observation, attributes
 from torchdevlint.runtime.execute.target import FunctionNode, Target, dotted, functions_of
 from torchdevlint.runtime.execute.values import Setting, tensors_in
+from torchdevlint.runtime.modules import registered_tensors
 
 MOVES = ("to", "cuda", "cpu", "xpu")
 
@@ -31,7 +32,7 @@ def of_override(result: Any, instance: Any, target: Target, setting: Setting) ->
     held = attributes(target) if override is None else list(_told(override))
     found: Observation | None = None
     for path, holder in _holders(instance, target, inside=override is not None):
-        known = {id(one) for one in (*holder.parameters(), *holder.buffers())}
+        known = set(map(id, registered_tensors(holder)))
         for name in held:
             for place, registered in _places(getattr(holder, name, None), known):
                 if registered:
@@ -64,7 +65,7 @@ def _holders(instance: Any, target: Target, inside: bool) -> Iterator[tuple[str,
         yield "self", instance
         return
     flagged = {function.name for function in (_override(target),) if function is not None}
-    for name, module in instance.named_modules():
+    for name, module in torch.nn.Module.named_modules(instance):
         if name and flagged & vars(type(module)).keys():
             yield f"self.{name}", module
 

@@ -18,6 +18,7 @@ import torch
 from torchdevlint.runtime.execute.imported import Finder
 from torchdevlint.runtime.execute.instrument import WATCH, Flagged, flagged, row_of
 from torchdevlint.runtime.execute.target import Target
+from torchdevlint.runtime.modules import registered_tensors
 from torchdevlint.runtime.record.marks import Following, mark, marks_of
 from torchdevlint.runtime.record.sites import user_line
 
@@ -242,7 +243,7 @@ def _held(value: Any, depth: int) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, torch.nn.Module):
-        yield from (*value.parameters(), *value.buffers())
+        yield from registered_tensors(value)
     elif isinstance(value, _NOTHING_IN_IT) or not depth:
         return
     elif isinstance(value, dict):

@@ -35,6 +35,7 @@ from torchdevlint.runtime.hunt.keep import keep_away
 from torchdevlint.runtime.hunt.survey import brought, survey
 from torchdevlint.runtime.hunt.targets import Target
 from torchdevlint.runtime.hunt.written import can_be_written, imported, leaves
+from torchdevlint.runtime.modules import registered_tensors
 from torchdevlint.runtime.record import recorder as recording
 from torchdevlint.runtime.record import sites
 from torchdevlint.runtime.record.recorder import UNSUPPORTED, Recorder, cut, plain, story_of
@@ -260,7 +261,7 @@ def _from_script(error: BaseException) -> Any:
 
 def _on_accelerator(value: Any) -> bool:
     if isinstance(value, torch.nn.Module):
-        return any(one.device.type != "cpu" for one in (*value.parameters(), *value.buffers()))
+        return any(one.device.type != "cpu" for one in registered_tensors(value))
     if isinstance(value, (torch.Tensor, dict, list, tuple)):
         return any(one.device.type != "cpu" for one in tensors_in(value))
     return False

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from torchdevlint.runtime.modules import registered_tensors
 from torchdevlint.runtime.record.operands import Origin, stories, tensors_in
 from torchdevlint.runtime.record.recorder import Recorder
 from torchdevlint.runtime.record.sites import Site, user_line
@@ -136,7 +137,7 @@ def watch_modules(recorder: Recorder, accelerated: Callable[[torch.device], bool
             out = original(module, *arguments, **options)
         finally:
             depth -= 1
-        first = None if depth else next(iter((*module.parameters(), *module.buffers())), None)
+        first = None if depth else next(registered_tensors(module), None)
         if first is not None and accelerated(first.device):
             recorder.module_moved(module, str(first.device))
         return out

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from torchdevlint.runtime.modules import registered_tensors
 from torchdevlint.runtime.record.sites import Site, site_of
 
 DEPTH, LARGEST, MOST = 3, 1000, 100
@@ -90,9 +91,9 @@ def _held(root: Any) -> Iterator[tuple[str, Any, str]]:
 
     Of a module in a Python container, the first parameter or buffer stands for all.
     """
-    registered = {id(module) for module in root.modules()}
-    known = {id(tensor) for tensor in (*root.parameters(), *root.buffers())}
-    for prefix, module in root.named_modules():
+    registered = set(map(id, torch.nn.Module.modules(root)))
+    known = set(map(id, registered_tensors(root)))
+    for prefix, module in torch.nn.Module.named_modules(root):
         for name, value in list(vars(module).items()):
             if name in REGISTERED or (name.startswith("_") and name.endswith("_hooks")):
                 continue
@@ -103,7 +104,7 @@ def _held(root: Any) -> Iterator[tuple[str, Any, str]]:
                         yield path, item, "tensor"
                 elif id(item) not in registered:
                     registered.add(id(item))
-                    first = next(iter((*item.parameters(), *item.buffers())), None)
+                    first = next(registered_tensors(item), None)
                     if first is not None and id(first) not in known:
                         yield path, first, "module"
 

@@ -100,11 +100,11 @@ def _inside(name: str, value: Any, depth: int, owner: str) -> Iterator[tuple[str
 
 def _of_module(name: str, module: torch.nn.Module, depth: int, owner: str) -> Iterator[tuple[str, torch.Tensor, str]]:
     """What is registered, and what its Modules have as plain attributes, with Modules in containers."""
-    for path, parameter in module.named_parameters():
+    for path, parameter in torch.nn.Module.named_parameters(module):
         yield f"{name}{_written(path)}", parameter, owner or "parameter"
-    for path, buffer in module.named_buffers():
+    for path, buffer in torch.nn.Module.named_buffers(module):
         yield f"{name}{_written(path)}", buffer, owner or "buffer"
-    for path, inner in module.named_modules():
+    for path, inner in torch.nn.Module.named_modules(module):
         at = f"{name}{_written(path)}" if path else name
         for attribute, value in list(vars(inner).items()):
             if attribute.startswith("_") or isinstance(value, torch.nn.Module):

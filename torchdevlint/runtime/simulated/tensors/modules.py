@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from torchdevlint.runtime.modules import registered_tensors
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
 from torchdevlint.runtime.simulated.tensors.claims import device_of
@@ -22,7 +23,7 @@ def _mover(original: Callable[..., torch.nn.Module]) -> Callable[..., torch.nn.M
         moved = original(self, *args, **kwargs)
         active = simulation()
         if active.recorder is not None:
-            first = next(self.parameters(), None)
+            first = next(registered_tensors(self), None)
             if first is not None and device_of(first).type == active.kind:
                 active.recorder.module_moved(self, str(device_of(first)))
         return moved
