@@ -618,6 +618,30 @@ def test_a_method_that_only_its_name_could_call(
 
 
 @pytest.mark.parametrize(
+    ("method", "more", "expected"),
+    [
+        ("on_validation_epoch_end", "", []),
+        ("on_test_end", "", []),
+        ("validation_epoch_end", "", []),
+        ("on_validation_epoch_end", "    def validation_step(self, batch): ...", ["layers.py:TDL201"]),
+        ("on_test_end", "    def validation_step(self, batch): ...", []),
+        ("on_validation_epoch_end", "    validation_step = print", ["layers.py:TDL201"]),
+        ("on_validation_epoch_end", "Attention.validation_step = print", ["layers.py:TDL201"]),
+        ("on_validation_epoch_end", "    def training_step(self, x):\n        self.METHOD(x, x)", ["layers.py:TDL201"]),
+        ("on_validation_epoch_end", "class Tried(Attention):\n    validation_step = print", ["layers.py:TDL201"]),
+        ("on_train_epoch_end", "", ["layers.py:TDL201"]),
+        ("on_predict_end", "", ["layers.py:TDL201"]),
+    ],
+)
+def test_hooks_around_a_step_that_there_is_not(tmp_path: Path, method: str, more: str, expected: list[str]) -> None:
+    """Lightning validates and tests only what has the step; `predict_step` has a default."""
+    text = f"{TRAINED}\n{more}\n".replace("METHOD", method)
+    main = "import sys\nimport torch\nfrom layers import Attention\n\nif __name__ == '__main__':\n"
+    main += "    net = Attention()\n    print(net, torch.ones(3, device=sys.argv[1]))\n"
+    assert found(application(tmp_path, layers=text, main=main)) == expected
+
+
+@pytest.mark.parametrize(
     ("statement", "built"),
     [
         ("from .ops_cuda import forward", "ops = Extension('net.ops_cuda', ['a.cu'])\n"),

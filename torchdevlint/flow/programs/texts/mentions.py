@@ -19,6 +19,8 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 from torchdevlint.source.notebook import NOTEBOOK
 
+_Lineage = list[str | ast.ClassDef]
+"""A class and its bases: those of the project, and the public names of others."""
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN_BASES = frozenset(
@@ -36,6 +38,12 @@ _OF_LIGHTNING = regex(
     r"|optimizers|lr_schedulers|setup|teardown|prepare_data|backward|print|summarize|log|state_dict|load_state_dict|state_key|\w*_hook"
 )
 """Methods that Lightning calls, or has."""
+_OF_STEP = regex(r"on_(validation|test)_\w+|(validation|test)_(?:step|epoch)_end")
+"""Hooks around a step that a LightningModule may leave out: without the step, none of them is called.
+
+`Trainer.enable_validation` asks for an overridden `validation_step`, and `Trainer.test` refuses a Module without
+`test_step` (lightning/pytorch/trainer/trainer.py, configuration_validator.py).
+"""
 _MOST_FILES = 40
 _MOST_HOPS = 4
 _WITH_OBJECTS = (".md", ".rst", ".txt", NOTEBOOK)
@@ -65,21 +73,37 @@ class Mentions:
             if not isinstance(outer, _DEFINITIONS) or not holds(outer, line):
                 continue
             yield outer
-            bases = self._bases(self._project.path, self._tree, outer) if isinstance(outer, ast.ClassDef) else None
-            for inner in outer.body if bases is not None else ():
-                if (
-                    isinstance(inner, _DEFINITIONS)
-                    and holds(inner, line)
-                    and _is_called_by_name(inner.name, bases or [])
-                ):
+            lineage = self._lineage(self._project.path, self._tree, outer) if isinstance(outer, ast.ClassDef) else None
+            if lineage is None:
+                continue
+            for inner in outer.body:
+                if isinstance(inner, _DEFINITIONS) and holds(inner, line) and self._is_called_by_name(inner, lineage):
                     yield inner
 
-    def _bases(self, home: str, tree: ast.Module, node: ast.ClassDef, hops: int = _MOST_HOPS) -> list[str] | None:
-        """The bases of a class, if none calls methods but known ones: `torch.nn.Module` calls those of its own only.
+    def _is_called_by_name(self, method: _Definition, lineage: _Lineage) -> bool:
+        """Whether only those who write the name of a method call it."""
+        if method.name.startswith("__") or method.name in torch_api.MODULE_ATTRIBUTES:
+            return False
+        if _LIGHTNING.isdisjoint(lineage) or _OF_LIGHTNING.fullmatch(method.name) is None:
+            return True
+        hook = _OF_STEP.fullmatch(method.name)
+        step = "" if hook is None else f"{hook[1] or hook[2]}_step"
+        classes = [each for each in lineage if isinstance(each, ast.ClassDef)]
+        return hook is not None and not self._may_have(step, classes)
 
-        Those of a base in the project are bases as well.
-        """
-        found: list[str] = []
+    def _may_have(self, name: str, classes: list[ast.ClassDef]) -> bool:
+        """Whether one of a class and its bases binds a name, or what is derived from the class may do so."""
+        if any(name in bound_by(each) for owner in classes for each in owner.body):
+            return True
+        if any(each.attr == name and isinstance(each.ctx, ast.Store) for each in nodes_in(self._tree, ast.Attribute)):
+            return True
+        derived = re.compile(rf"\bclass\s+\w+\s*\([^)]*\b{re.escape(classes[0].name)}\b")
+        own = (last_name(base) for owner in nodes_in(self._tree, ast.ClassDef) for base in owner.bases)
+        return classes[0].name in own or any(derived.search(each.text) for each in self._importers)
+
+    def _lineage(self, home: str, tree: ast.Module, node: ast.ClassDef, hops: int = _MOST_HOPS) -> _Lineage | None:
+        """A class and its bases, if none calls any but known methods: `torch.nn.Module` calls those of its own only."""
+        found: _Lineage = [node]
         for base in node.bases:
             path = public_path(base)
             if path in _PLAIN_BASES or path in _LIGHTNING:
@@ -89,7 +113,7 @@ class Mentions:
             owners = () if led is None else led[0].bindings.get(led[1], ())
             if led is None or len(owners) != 1 or not isinstance(owners[0], ast.ClassDef):
                 return None
-            beyond = self._bases(led[0].path, led[0].tree, owners[0], hops - 1)
+            beyond = self._lineage(led[0].path, led[0].tree, owners[0], hops - 1)
             if beyond is None:
                 return None
             found += beyond
@@ -162,13 +186,6 @@ class Mentions:
         read = (self._project.library.get(each.path) for each in looking_names_up(self._importers))
         files = [each for each in (own, *read) if each is not None]
         return own is None or any(finds(each, frozenset({node.name}), self._project) for each in files)
-
-
-def _is_called_by_name(method: str, bases: list[str]) -> bool:
-    """Whether only those who write the name of a method call it."""
-    if method.startswith("__") or method in torch_api.MODULE_ATTRIBUTES:
-        return False
-    return _LIGHTNING.isdisjoint(bases) or _OF_LIGHTNING.fullmatch(method) is None
 
 
 def _is_called_by_others(node: _Definition) -> bool:
