@@ -17,10 +17,15 @@ from torchdevlint.source.nodes import inside, is_inside, keyword_of, nodes_in, p
 
 ARRAY = "numpy.ndarray"
 _ONLY_OF_ARRAYS = frozenset({"astype", "to_numpy"})
+_KEEPS = frozenset({"copy", "clip", "round"})
+"""Methods of arrays that leave their dimensions as they are."""
 _WITH_DIMENSIONS = frozenset(
     """
-    array arange linspace logspace zeros ones empty full eye identity indices load loadtxt genfromtxt stack hstack
-    vstack dstack concatenate tile repeat outer tril triu diag
+    array arange linspace logspace geomspace zeros ones empty full eye identity indices load loadtxt genfromtxt fromiter
+    fromfile frombuffer fromstring stack hstack vstack dstack column_stack concatenate append insert delete tile repeat
+    outer ravel tril triu tri diag vander meshgrid argwhere nonzero flatnonzero unique sort argsort partition
+    argpartition cumsum cumprod diff gradient convolve bincount atleast_1d atleast_2d atleast_3d expand_dims pad
+    hanning hamming blackman bartlett kaiser random.permutation
     """.split()
 )
 _OF_DATA = frozenset({"array", "asarray"})
@@ -77,7 +82,8 @@ def _array_dimensions(frame: Frame, state: State, node: ast.expr, hops: int) -> 
     if isinstance(node, (ast.List, ast.Tuple)):
         return bool(node.elts) and all(_array_dimensions(frame, state, each, hops)[0] for each in node.elts), None
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        return _array_dimensions(frame, state, node.value, hops)
+        known, ndim = _array_dimensions(frame, state, node.value, hops)
+        return known, ndim or AT_LEAST_1
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return _array_dimensions(frame, state, node.value, hops)[0], None
     return _of_call(frame, state, node, hops) if isinstance(node, ast.Call) else (False, None)
@@ -159,19 +165,31 @@ def _of_name(frame: Frame, state: State, node: ast.Name, hops: int) -> tuple[boo
 def _of_call(frame: Frame, state: State, node: ast.Call, hops: int) -> tuple[bool, int | None]:
     """What a function of such a library gives, and what a method of an array does."""
     if isinstance(node.func, ast.Attribute) and node.func.attr in _ONLY_OF_ARRAYS:
-        return True, None
+        return True, _array_dimensions(frame, state, node.func.value, hops)[1]
     maker = frame.evaluate(node.func, state) if dotted_path(node.func) is not None else UNKNOWN
     library, _, function = maker.name.partition(".") if isinstance(maker, Ref) else ("", "", "")
     if library == "numpy" and function in _OF_DATA and _is_of_number(frame, state, node):
         return True, 0
     if library in _LIBRARIES:
         return True, _dimensions_of_made(frame, state, node, library, function)
-    if isinstance(node.func, ast.Attribute) and type(maker) is Unknown:
-        drawn = _dimensions_drawn(frame, state, node, node.func.attr)
-        if drawn is not None:
-            return True, drawn
-    of_array = isinstance(node.func, ast.Attribute) and not isinstance(maker, Ref)
-    return of_array and _array_dimensions(frame, state, node.func, hops)[0], None
+    if not isinstance(node.func, ast.Attribute) or isinstance(maker, Ref):
+        return False, None
+    drawn = _dimensions_drawn(frame, state, node, node.func.attr) if type(maker) is Unknown else None
+    if drawn is not None:
+        return True, drawn
+    known, ndim = _array_dimensions(frame, state, node.func.value, hops)
+    return known, ndim if node.func.attr in _KEEPS else _shaped(node.func.attr, node.args)
+
+
+def _shaped(method: str, told: list[ast.expr]) -> int | None:
+    """How many dimensions ``reshape(3, -1)``, ``reshape((3, -1))`` and ``ravel()`` give."""
+    if method in ("flatten", "ravel"):
+        return 1
+    shape = told[0].elts if len(told) == 1 and isinstance(told[0], (ast.Tuple, ast.List)) else told
+    if method != "reshape" or any(isinstance(each, ast.Starred) for each in shape):
+        return None
+    sized = len(shape) > 1 or shape is not told or (bool(told) and isinstance(told[0], (ast.Constant, ast.UnaryOp)))
+    return len(shape) if sized else None
 
 
 def _dimensions_of_made(frame: Frame, state: State, node: ast.Call, library: str, function: str) -> int | None:
