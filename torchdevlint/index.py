@@ -56,7 +56,7 @@ CHECKS = {
         "EVENTS": "FileEnded",
     },
     "forgotten.round_trips": {
-        "EVENTS": "Returned",
+        "EVENTS": "FunctionEnded Returned",
     },
     "forgotten.tested_but_left": {
         "EVENTS": "FileEnded",

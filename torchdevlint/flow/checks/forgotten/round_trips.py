@@ -1,7 +1,8 @@
 """Round trips by the host that end there: ``return torch.from_numpy(solve(b.cpu().numpy())).to(b.dtype)`` (TDL310).
 
-Who gives a result the dtype of what was brought to the host means it to stand in its place; and what a `Function` of
-autograd gives is used where its inputs were. Indices and figures for a reader ask for neither.
+Who gives a result the dtype of what was brought to the host means it to stand in its place; what a `Function` of
+autograd gives is used where its inputs were; and so is what stands for a result of torch: ``return x.cumsum(0)`` in the
+other case. Indices and figures for a reader ask for none of this.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from __future__ import annotations
 import ast
 from functools import partial
 
+from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places
 from torchdevlint.flow.checks.operands.made_here import is_made_here
-from torchdevlint.flow.events import Returned
+from torchdevlint.flow.events import FunctionEnded, Returned
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.kinds.autograd_functions import is_function
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_names
+from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Tensor
-from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, is_inside, nodes_in, once_a_node
 
 _FROM_DATA = torch_api.DATA_FACTORIES | torch_api.CPU_FACTORIES
 
@@ -35,6 +39,39 @@ def _note_returned(event: Returned) -> None:
         if _is_of_autograd(frame) or any(_takes_type(each, node, path) for each in made):
             frame.machine.record(("round trip", frame.function), partial(_fact, frame, node, path, call), event.state)
             return
+
+
+def _note_end(event: FunctionEnded) -> None:
+    """What a function calculates of an argument on the host in one case, and by torch in another."""
+    frame, function = event.frame, event.frame.function
+    if frame.depth or not isinstance(function, ast.FunctionDef) or len(frame.returned) < _CASES:
+        return
+    if any(is_of_places([each.test]) for each in nodes_in(function, ast.If)):
+        return
+    for node, _, value in frame.returned:
+        made = [each for each in tensors_in(value) if is_made_here(frame, each) and _is_of_data(each)]
+        for path, call in brought_in(function) if made else ():
+            there = Device(Origin.ARGUMENT, path)
+            others = (each for at, _, one in frame.returned if at is not node for each in tensors_in(one))
+            if any(each.device == there and not each.moved for each in others) and _is_made_of(function, made[0], call):
+                frame.machine.record(("round trip", function), partial(_fact, frame, node, path, call), event.state)
+                return
+
+
+def _is_made_of(function: ast.AST, value: Tensor, brought: ast.Call) -> bool:
+    """Whether a tensor was made of what a call brought to the host, there or by names."""
+    level: list[ast.AST] = [site.node for site in value.creations]
+    for _ in range(_MOST_NAMES):
+        if any(is_inside(brought, each) for each in level):
+            return True
+        names = {one.id for each in level for one in inside(each) if isinstance(one, ast.Name)}
+        level = [each for name in names for each in values_by_path(function).get(name, ())]
+    return False
+
+
+_MOST_NAMES = 4
+"""How many names are followed from one to the next."""
+_CASES = 2
 
 
 def _fact(frame: Frame, node: ast.AST, path: str, call: ast.Call) -> DeviceNotForwarded:
@@ -98,4 +135,4 @@ def _says_cpu(call: ast.Call) -> bool:
     return call.func.attr == "to" and "cpu" in named  # type: ignore[attr-defined]
 
 
-EVENTS = {Returned: _note_returned}
+EVENTS = {Returned: _note_returned, FunctionEnded: _note_end}
