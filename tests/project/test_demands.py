@@ -95,6 +95,32 @@ def test_what_demands_nothing(tmp_path: Path, name: str, old: str, new: str) -> 
     assert found(root) == ["loading.py:TDL201"]
 
 
+UNCALLED = """import torch
+
+def count(net):
+    if torch.cuda.is_available:
+        torch.cuda.reset_peak_memory_stats()
+    return len(list(net.parameters()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "is_found"),
+    [
+        pytest.param("", False, id="another place demands it"),
+        pytest.param(".cuda()", True, id="nothing demands it"),
+    ],
+)
+def test_a_question_that_is_not_called(tmp_path: Path, old: str, is_found: bool) -> None:
+    """It is always true, which hurts where there is no CUDA alone: the programs end there in any case."""
+    main = MAIN.replace("    net = Net()", "    net = Net()\n    print(count(net))").replace(
+        "from nets import Net", "from nets import Net\nfrom counting import count"
+    )
+    scores = SCORES.replace(old, "") if old else SCORES
+    root = application(tmp_path, main=main, loading=LOADING, nets=NETS, scores=scores, counting=UNCALLED)
+    assert ("counting.py:TDL311" in found(root)) is is_found
+
+
 MIXED = """import argparse
 import torch
 from nets import Net

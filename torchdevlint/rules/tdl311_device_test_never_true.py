@@ -118,6 +118,12 @@ class NeverTrue(Fact, frozen=True):
     where: str = ""
     surely: bool = True
     asserted: bool = False
+    of_cuda: bool = False
+    """The function that is not called asks whether there is CUDA."""
+
+    @property
+    def is_without_cuda(self) -> bool:
+        return self.of_cuda
 
 
 _CPU_TYPES = torch_api.TENSOR_CLASSES - torch_api.ANY_TENSOR
@@ -298,14 +304,15 @@ def _note_asked(event: Asked) -> None:
     """``if torch.cuda.is_available:``, also under ``not``, ``and`` and ``or``; ``2 * torch.cuda.device_count``."""
     node, name, machine = event.node, event.value.name, event.frame.machine
     if name in QUESTIONS and node in branched_by(machine.reading.tree_here):
-        _record_uncalled(event.frame, event.state, node, "uncalled")
+        _record_uncalled(event.frame, event.state, node, "uncalled", name == "torch.cuda.is_available")
     elif name in COUNTS:
         _record_uncalled(event.frame, event.state, node, "uncounted")
 
 
-def _record_uncalled(frame: Frame, state: State, node: ast.expr, kind: str) -> None:
+def _record_uncalled(frame: Frame, state: State, node: ast.expr, kind: str, of_cuda: bool = False) -> None:
     machine, text = frame.machine, frame.machine.text_of(node)
-    machine.record(("never true", node), partial(NeverTrue, machine.span_of(node), kind, text, f"{text}()"), state)
+    fact = partial(NeverTrue, machine.span_of(node), kind, text, f"{text}()", of_cuda=of_cuda)
+    machine.record(("never true", node), fact, state)
 
 
 def _note_called(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:

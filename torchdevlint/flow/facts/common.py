@@ -53,6 +53,11 @@ class Fact(_Shared, frozen=True):
         """Whether it is so only where a program runs in several processes."""
         return False
 
+    @property
+    def is_without_cuda(self) -> bool:
+        """Whether it is wrong only on machines without CUDA."""
+        return False
+
 
 class Operand(Struct, frozen=True):
     """One side of an operation.

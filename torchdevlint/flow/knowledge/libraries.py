@@ -179,6 +179,12 @@ def is_module(name: str) -> bool:
     return found is not None and found.module
 
 
+def is_moved_by_trainer(name: str) -> bool:
+    """Whether a class is a Module that the library which trains it moves, with all that it keeps."""
+    found = known(name)
+    return found is not None and found.module and found.managed
+
+
 def moves_in_place(name: str) -> bool:
     """Whether the ``to`` of a class that is no Module works in place."""
     found = known(name)

@@ -100,7 +100,7 @@ class Harm:
         assert self._project is not None
         if isinstance(fact, RankMismatch) and fact.kind == "global" and is_test(self._project):
             return True
-        if isinstance(fact, _OF_MACHINES) and self._machines.demand_cuda(fact):
+        if (isinstance(fact, _OF_MACHINES) or fact.is_without_cuda) and self._machines.demand_cuda(fact):
             return not is_of_ranks(fact)
         is_of_loss = isinstance(fact, IgnoresGivenDevice) and is_only_differentiated(self._tree, fact.at)
         if (isinstance(fact, CheckpointLoad) or is_of_loss) and self._machines.describe_gpu(fact.at):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from torchdevlint.flow.checks.forgotten.left_behind import Scope, record
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import (
@@ -40,8 +40,9 @@ def _note_end(event: FileEnded) -> None:
     text = machine.reading.source.text
     if (").to(" not in text and ").cuda(" not in text) or not imports_torch(machine.tree):
         return
+    trained = _of_what_is_trained(machine)
     for scope in (machine.tree, *functions_in(machine.tree)):
-        for left, move in (*_bound(machine.tree, scope), *_returned(scope)):
+        for left, move in (*_bound(machine.tree, scope, scope in trained), *_returned(scope)):
             if not _cannot_move(machine, left):
                 record(machine, scope, "cases", left, move, at=left)
 
@@ -58,7 +59,13 @@ def _cannot_move(machine: Machine, made: ast.Call) -> bool:
     )
 
 
-def _bound(tree: ast.Module, scope: Scope) -> Iterator[tuple[ast.Call, ast.Call]]:
+def _of_what_is_trained(machine: Machine) -> frozenset[ast.AST]:
+    """The methods of classes that a trainer moves, with all that they keep, be it moved already: `LightningModule`."""
+    managed = (info for info in machine.classes.values() if any(map(libraries.is_moved_by_trainer, info.library_bases)))
+    return frozenset(each for info in managed for each in info.node.body)
+
+
+def _bound(tree: ast.Module, scope: Scope, is_trained: bool) -> Iterator[tuple[ast.Call, ast.Call]]:
     """What one arm of a test binds to a name as it is made, which the other arms move."""
     asked = {id(each.orelse[0]) for each in own_nodes_in(scope, ast.If) if _is_elif(each)}
     for first in own_nodes_in(scope, ast.If):
@@ -72,6 +79,8 @@ def _bound(tree: ast.Module, scope: Scope) -> Iterator[tuple[ast.Call, ast.Call]
             for path, found in _last_bound(arm).items():
                 made.setdefault(path, []).extend(found)
         for path, values in made.items():
+            if is_trained and path.startswith("self."):
+                continue
             left = _left(values)
             if left is not None and not _is_moved(tree if path.startswith("self.") else scope, path):
                 yield left
