@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.checks.literals import placement
 from torchdevlint.flow.checks.operands import batches
+from torchdevlint.flow.checks.operands.filled_alike import is_given_together
 from torchdevlint.flow.checks.operands.met_elsewhere import has_meet_elsewhere, is_placed_elsewhere, led_by
 from torchdevlint.flow.checks.operands.reported_elsewhere import stands
 from torchdevlint.flow.checks.registration.registering import attribute_of, kept_by
@@ -58,7 +59,7 @@ def _note_mixed(event: Mixed) -> None:
     argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
     made = () if _is_put_on_another(stayed[1]) else stayed[1].creations
     sites = [site for site in made if argument is None or not site.converted]
-    sites = [site for site in sites if stands(frame, site)]
+    sites = [site for site in sites if stands(frame, site) and not _is_filled_with(frame, site, argument)]
     if made and not sites:
         return
     place = placement.literal_place(frame, other[1])
@@ -101,6 +102,11 @@ def _note_mixed(event: Mixed) -> None:
         key = "mixed", site or node
         machine.record(key, partial(make, site), state, argument)
         machine.arrivals.note_finding(frame.function, key, machine.standing, other[1])
+
+
+def _is_filled_with(frame: Frame, site: Site, argument: str | None) -> bool:
+    """Whether a tensor stands for an argument that is left out wherever the other one is left out as well."""
+    return argument is not None and is_given_together(frame, site.node, argument)
 
 
 def _is_where_the_model_goes(frame: Frame, tensor: Tensor) -> bool:
