@@ -682,7 +682,7 @@ main(torch.ones(3, device=place()), "runs/letters.tar")
         ("    fitting.fit(net, x, path)\n", "", True),
         ("fitting.fit(net, x, path)", 'fitting.fit(net, x, "runs/others.tar")', True),
         ("fitting.fit(net, x, path)", "if x.sum() > 0:\n        fitting.fit(net, x, path)", True),
-        ('"runs/letters.tar"', "input()", True),
+        ('"runs/letters.tar"', "input()", False),
     ],
     ids=["as it came", "nobody saves", "another file", "in one case", "from outside"],
 )

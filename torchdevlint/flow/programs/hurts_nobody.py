@@ -22,6 +22,7 @@ from torchdevlint.flow.facts.modules import LossNotMoved
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.programs.loads.given_paths import is_written_by_hooks, is_written_by_this_run, ways_of_writing
+from torchdevlint.flow.programs.loads.made_alike import is_made_as_saved
 from torchdevlint.flow.programs.loads.never_written import is_never_written
 from torchdevlint.flow.programs.loads.read_by_nobody import is_read_by_nobody
 from torchdevlint.flow.programs.loads.read_by_wrapped import is_read_by_wrapped
@@ -293,6 +294,8 @@ class Harm:
             return True
         writes = ways_of_writing(own, self._project, place)
         if is_written_by_this_run(own, self._project, place) or writes.is_so_within(own, place):
+            return True
+        if is_made_as_saved(own, self._project, place):
             return True
         return bool(programs) and all(
             any(ways.are_all_so(each, names, place) for ways in (needing.of(each), writes, needing.in_helpers))

@@ -18,7 +18,9 @@ _MOST_CALLS = 8
 _MOST_HOPS = 2
 """How many functions that hand a path on are asked for it."""
 _ASKING = frozenset({"exists", "isfile", "is_file"})
-_WRITES = frozenset("torch.save shutil.copy shutil.copy2 shutil.copyfile shutil.move os.rename os.replace".split())
+_WRITES = frozenset(
+    "torch.save torch.jit.save shutil.copy shutil.copy2 shutil.copyfile shutil.move os.rename os.replace".split()
+)
 
 
 def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scope, call: ast.Call) -> bool:
@@ -26,9 +28,8 @@ def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scop
 
     A file may be saved under one name, and copied to another: ``shutil.copyfile(filename, "model_best.pth.tar")``.
     """
-    if public_path(call.func) not in _WRITES:
-        return False
-    written, read = _path(call, 1), _path(load, 0)
+    written = saved_path(call)
+    read = None if written is None else path_of_load(load)
     if written is None or read is None:
         return False
     saved = _names(scope.file.path, scope.file.tree, scope.project, call, written, tree)
@@ -40,6 +41,16 @@ def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scop
         )
         return scope.file.tree is tree and is_same
     return all(any(may_be_equal(one, other) for other in saved) for one in loaded)
+
+
+def saved_path(call: ast.Call) -> ast.expr | None:
+    """The path that a call writes a file of tensors to, be it a copy of one; None for any other call."""
+    return _path(call, 1) if public_path(call.func) in _WRITES else None
+
+
+def path_of_load(load: ast.Call) -> ast.expr | None:
+    """The path that `torch.load` reads."""
+    return _path(load, 0)
 
 
 def is_written_in(home: str, tree: ast.Module, load: ast.Call, scope: Scope) -> bool:

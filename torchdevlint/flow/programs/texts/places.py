@@ -20,10 +20,11 @@ def first_holding(nodes: Iterable[Node], line: int) -> Node | None:
 
 
 def expression_at(tree: ast.Module, at: Span) -> ast.expr | None:
-    """The call that begins and ends in the span of a fact, or the very expression there."""
-    calls = (each for each in nodes_in(tree, ast.Call) if _is_around(each, at))
-    exact = (each for each in inside(tree) if isinstance(each, ast.expr) and _is_exactly(each, at))
-    return next(calls, None) or next(exact, None)
+    """The call that a fact spans, else one that goes on behind that, or the very expression there."""
+    calls = [each for each in nodes_in(tree, ast.Call) if _is_around(each, at)]
+    if calls:
+        return next((each for each in calls if _is_exactly(each, at)), calls[0])
+    return next((each for each in inside(tree) if isinstance(each, ast.expr) and _is_exactly(each, at)), None)
 
 
 def expression_of(tree: ast.Module, at: Span) -> ast.expr | None:
