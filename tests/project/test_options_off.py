@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.test_application import application
+from tests.project.test_application import application, notebook
 from tests.project.test_ways import ASKING, found
 from torchdevlint.project import tree
 
@@ -82,6 +82,22 @@ def test_settings_of_a_program(tmp_path: Path) -> None:
     call = "from helper import place\nfrom rendering import render\n\nrender(place(), 0)\n"
     root = application(tmp_path, helper=ASKING, rendering=RENDERING, main=MAIN, other=call)
     assert found(root) == ["rendering.py:TDL014"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_found"),
+    [
+        pytest.param("from rendering import render\n", False, id="imported"),
+        pytest.param("from rendering import render\nrender(place())\n", False, id="left as it is"),
+        pytest.param("from rendering import render\nrender(place(), 0.5)\n", True, id="turned on"),
+        pytest.param("from rendering import render\nrender(place(), 0)\n", True, id="a setting"),
+        pytest.param("from rendering import render\nlist(map(render, places))\n", True, id="handed on"),
+    ],
+)
+def test_a_notebook_that_calls_a_function(tmp_path: Path, cell: str, is_found: bool) -> None:
+    root = application(tmp_path, helper=ASKING, rendering=RENDERING, main=MAIN)
+    (root / "try.ipynb").write_text(notebook("from helper import place\n", cell))
+    assert found(root) == (["rendering.py:TDL014"] if is_found else [])
 
 
 ALONE = """import torch

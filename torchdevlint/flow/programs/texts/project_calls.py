@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from torchdevlint.flow.knowledge import torch_api
@@ -17,6 +17,7 @@ from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.notebook import NOTEBOOK
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 CalledPlace = tuple[ModuleFile, Function, "ast.ClassDef | None"]
@@ -53,10 +54,11 @@ class ProjectCalls:
 
     def _found_calls(self, home: str, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
         files, beside = self.files_saying(name), self._project.saying((name,), beside_code=True)
-        if files is None or beside is None or not all(map(_is_prose, beside)):
+        notebooks = self._notebooks_of(beside or ())
+        if files is None or beside is None or notebooks is None:
             return None
         found: list[tuple[ModuleFile, ast.Call]] = []
-        for file in files:
+        for file in (*files, *notebooks):
             if self._means_another(file, home, name):
                 continue
             held = calls_in(file.tree, name)
@@ -64,6 +66,18 @@ class ProjectCalls:
                 return None
             found += [(file, each) for each in held[0]]
         return found
+
+    def _notebooks_of(self, paths: Sequence[str]) -> list[ModuleFile] | None:
+        """The notebooks among some files beside code; None where another one is no prose, or one is no code."""
+        found: list[ModuleFile] = []
+        for path in paths:
+            module = self._project.library.get(path) if path.endswith(NOTEBOOK) else None
+            if module is not None:
+                self._project.used(path, "", module)
+                found.append(module)
+            elif not _is_prose(path):
+                return None
+        return None if len(found) > MOST_FILES else found
 
     def _is_private(self, file: ModuleFile, name: str) -> bool:
         """Whether no other file says a name of this one."""
