@@ -292,3 +292,60 @@ def test_a_link_more_of_a_chain_is_not_several_times_the_work(tmp_path: Path) ->
     (tmp_path / "4").mkdir()
     (tmp_path / "8").mkdir()
     assert calls(8) < 1.5 * calls(4)
+
+
+KINDS = """import enum
+import torch
+from torch.utils.data import Dataset
+from turning import turned
+
+class Kind(enum.Enum):
+    ROW = 1
+
+class Rows(Dataset):
+    def __init__(self, files):
+        self.files = files
+
+    def __getitem__(self, index):
+        rows = {Kind(1): torch.load(self.files[index])}
+        for kind in rows:
+            rows[kind] = turned(rows[kind])
+        return rows
+"""
+TURNING = """import torch
+
+def turned(row):
+    return torch.matmul(row.permute(1, 0), torch.eye(4))
+"""
+READING = """import torch
+from helper import place
+from kinds import Kind, Rows
+from turning import turned
+
+def main(files):
+    device = place()
+    for rows in torch.utils.data.DataLoader(Rows(files)):
+        for kind in rows:
+            rows[kind] = rows[kind].to(device)
+        print(rows[Kind(1)].sum().item())
+
+if __name__ == "__main__":
+    main(["0.pt"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "is_found"),
+    [
+        pytest.param("main", "", "", False, id="constants beside them"),
+        pytest.param("kinds", "class Kind(enum.Enum):", "class Kind(dict):", True, id="something else beside them"),
+        pytest.param("main", "rows[Kind(1)].sum()", "turned(rows[Kind(1)])", True, id="moved rows come there as well"),
+    ],
+)
+def test_constants_hold_nothing_that_is_moved(tmp_path: Path, name: str, old: str, new: str, is_found: bool) -> None:
+    files = {"main": READING, "kinds": KINDS, "turning": TURNING}
+    assert old in files[name]
+    root = application(
+        tmp_path, helper=ASKING, **{**files, name: files[name].replace(old, new) if old else files[name]}
+    )
+    assert ("turning.py:TDL014" in found(root)) is is_found

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torchdevlint.flow.programs.reached.running import Running
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
+from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
@@ -27,6 +27,7 @@ class Object(NamedTuple):
 
 Token = str | Definition | Object
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_CONSTANTS = frozenset(f"enum.{each}" for each in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"))
 
 
 class Definitions:
@@ -42,6 +43,8 @@ class Definitions:
         self._of_class: defaultdict[Definition, dict[str, Definition]] = defaultdict(dict)
         self._derived: dict[Definition, list[Definition]] = {}
         self._class_of: dict[Definition, Definition] = {}
+        self._constants: set[Definition] = set()
+        """The classes whose objects are constants: `Enum`."""
         for scope, node in running.scopes:
             self._register(scope, node)
 
@@ -60,6 +63,8 @@ class Definitions:
         if owner not in self.bases:
             bases = (dotted_path(each) for each in scope.owner.bases)
             found = [each for base in bases if base for each in self._running.bound(scope.file, base)]
+            if any(public_path(each) in _CONSTANTS for each in scope.owner.bases):
+                self._constants.add(owner)
             self.bases[owner] = [(home.path, each.lineno) for home, each in found if isinstance(each, ast.ClassDef)]
             for held in self.bases[owner]:
                 self._derived.setdefault(held, []).append(owner)
@@ -75,6 +80,10 @@ class Definitions:
             level = [each for one in level for each in self.bases.get(one, ()) if each not in found]
             found.update(level)
         return found
+
+    def may_hold_placed(self, each: Object) -> bool:
+        """Whether an object may be moved with what it holds: no data that others read item by item, and no constant."""
+        return each.of not in self._constants and not self.methods_of([each], "__getitem__")
 
     def kept_by(self, owner: Definition) -> set[str]:
         """The attributes that objects of a class are given by its methods, and those of the classes around it."""

@@ -79,7 +79,7 @@ class PlacedValues:
     def _moved(self, tokens: Iterable[Token]) -> None:
         """An object is moved, with all that its class builds; but data that others read item by item is not."""
         for each in tokens:
-            if isinstance(each, Object) and not self.known.methods_of([each], "__getitem__"):
+            if isinstance(each, Object) and self.known.may_hold_placed(each):
                 self._held.put((*each.of, PLACED), [PLACED])
 
     def _are_placed(self, tokens: Collection[Token]) -> bool:
