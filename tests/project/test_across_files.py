@@ -1360,3 +1360,39 @@ def test_a_model_of_another_file_that_ends_in_a_layer_gives_a_tensor_where_it_is
     """
     found = project({"layers.py": layers, "model.py": model, "train.py": train})
     assert found == {"layers.py": set(), "model.py": set(), "train.py": {(8, "TDL014")}}
+
+
+def test_a_helper_in_another_file_that_makes_one_thing_of_each_leaves_the_choice_to_its_caller(project: Files) -> None:
+    """What it gives differs by a test of the caller alone; where the helper itself chooses, nobody knows."""
+    found = project(
+        {
+            "shapes.py": """
+                import torch
+
+                def widened(t, count):
+                    if count < 0:
+                        raise ValueError(count)
+                    return t.reshape(*t.shape, *((1,) * count))
+
+                def chosen(t, like):
+                    return t.to(like.device) if like.is_cuda else t
+            """,
+            "means.py": """
+                import torch
+                from shapes import chosen, widened
+
+                def masked(t: torch.Tensor, mask: torch.Tensor | None = None):
+                    if mask is None:
+                        mask = torch.ones(t.shape, dtype=torch.bool)
+                    mask = widened(mask, t.ndim - mask.ndim)
+                    return (t * mask).sum()
+
+                def placed(t: torch.Tensor, mask: torch.Tensor | None = None):
+                    if mask is None:
+                        mask = torch.ones(t.shape, dtype=torch.bool)
+                    mask = chosen(mask, t)
+                    return (t * mask).sum()
+            """,
+        }
+    )
+    assert found["means.py"] == {(6, "TDL014")}

@@ -393,3 +393,31 @@ def test_what_numpy_reads_is_a_tensor_for_all_that_callers_say(tmp_path: Path, o
         (tmp_path / name).write_text(text)
     run = check_paths([str(tmp_path / "ranks.py")], Settings(root=tmp_path, select=("TDL006",)))
     assert {each.span.row for each in run.diagnostics} == expected
+
+
+@pytest.mark.parametrize(
+    ("asks", "reported"),
+    [("n = torch.zeros(1, device=weights.device)", {5}), ("n = len(weights)", set())],
+    ids=["asked for its device", "asked for its length"],
+)
+def test_one_caller_gives_what_nobody_knows_and_the_function_asks_for_its_place(
+    project: Project, asks: str, reported: set[int]
+) -> None:
+    helpers = f"""\
+        import torch
+
+        def spread(weights: torch.Tensor):
+            {asks}
+            return torch.arange(3) * weights.unsqueeze(0), n
+        """
+    loads = """\
+        import store
+        import torch
+        from helpers import spread
+
+        def prepare():
+            rows = torch.as_tensor([1.0])
+            spread(rows)
+            return spread(store.masks())
+        """
+    assert project({"helpers.py": helpers, "loads.py": loads}) == reported

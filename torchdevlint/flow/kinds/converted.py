@@ -7,12 +7,13 @@ import re
 
 from torchdevlint.flow.kinds.annotated import is_annotated_sequence
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, given_by_default, parameter_names
+from torchdevlint.flow.scope.names import dotted_path, given_by_default, parameter_names, public_path
+from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Conditions
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import is_inside
+from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
 _GIVES_LISTS = frozenset({"tolist", "convert_tokens_to_ids", "readlines"})
 """Methods that only what gives lists has."""
@@ -52,6 +53,33 @@ def is_listed(frame: Frame, node: ast.expr) -> bool:
         listed = isinstance(default, (ast.List, ast.Tuple)) and bool(default.elts)
         return listed and all(is_inside(node, each) or each.lineno > node.lineno for each in bound)
     return bool(bound) and all(_is_written_list(each) for each in bound)
+
+
+def is_made_where_taken(frame: Frame, node: ast.Call) -> bool:
+    """Whether a tensor is made where one is taken: ``torch.index_select(x, 0, torch.tensor(rows))``.
+
+    What is a tensor is given as it is: PyTorch warns of whoever copies one so.
+    """
+    return node in _made_where_taken(frame.function or frame.machine.tree)
+
+
+@once_a_node
+def _made_where_taken(scope: ast.AST) -> frozenset[ast.AST]:
+    """The calls that are arguments, or parts of lists, of what takes nothing but tensors there."""
+    found: set[ast.AST] = set()
+    for call in nodes_in(scope, ast.Call):
+        name = public_path(call.func)
+        given: list[tuple[int | str, ast.expr]] = [*enumerate(call.args)]
+        given += [(each.arg, each.value) for each in call.keywords if each.arg is not None]
+        for place, each in given:
+            if isinstance(each, ast.Call):
+                found.update([each] if is_index_of_method(call, place) or takes_tensor(name, place) else ())
+            elif place == 0 and isinstance(each, (ast.List, ast.Tuple)) and name in _JOINING:
+                found.update(each.elts)
+    return frozenset(found)
+
+
+_JOINING = frozenset(f"torch.{name}" for name in "cat concat concatenate hstack vstack".split())
 
 
 def _is_written_list(node: ast.expr) -> bool:

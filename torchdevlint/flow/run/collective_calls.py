@@ -1,8 +1,8 @@
 """Collectives of ``torch.distributed`` that are given both what is sent and where it is received.
 
 NCCL takes tensors of GPUs alone and Gloo those of the CPU, so that one call never gets both. A file that names a
-backend for the CPU may have made its group with either. Where NCCL is named, any tensor of the CPU is wrong by itself
-(TDL404).
+backend for the CPU may have made its group with either. Where all groups are made with NCCL, any tensor of the CPU is
+wrong by itself (TDL404), which then explains what meets here.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ _TAKEN = {
 
 def _meet(first: str, second: str, frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     found = [arguments.get(0, first), arguments.get(1, second)]
-    words = frame.machine.words
-    told_otherwise = "nccl" in words and "group" not in arguments.keywords
-    if not told_otherwise and not words & _OTHER_BACKENDS:
+    if not frame.machine.words & _OTHER_BACKENDS:
         operands = [one for each in found if each is not None for one in tensor_operands(*surely_tensor(*each))]
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", operands, strict=True)
     return UNKNOWN

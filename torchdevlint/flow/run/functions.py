@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from torchdevlint.flow.run.binding import bind_parameters
@@ -123,9 +123,10 @@ def run_function(
     if outcome.paths is not None and _is_on_self(frame, arguments):
         for path, value in outcome.paths.items():
             state.bind(path, value)
-    if is_elsewhere(function) and not gives_an_argument(function.node):
-        return _where_all_agree(settle(outcome.value, state.conditions))
-    return settle(outcome.value, state.conditions)
+    value = settle(outcome.value, state.conditions)
+    if not is_elsewhere(function) or gives_an_argument(function.node):
+        return value
+    return value if _is_decided_by_caller(value, (*given, *dict(named).values())) else _where_all_agree(value)
 
 
 def _seen_around(function: Func) -> tuple[tuple[str, Value], ...]:
@@ -135,6 +136,18 @@ def _seen_around(function: Func) -> tuple[tuple[str, Value], ...]:
         return ()
     read = bindings_in(function.node)
     return tuple([(name, scope[name]) for scope in around for name in read if name in scope])
+
+
+def _is_decided_by_caller(value: Value, given: Iterable[Value]) -> bool:
+    """Whether tests that its caller made are all by which the things differ that a function gives: it makes one thing
+    of each that an argument may be.
+    """
+    held = [set(conditions) for conditions, _ in alternatives(value)]
+    if len(held) < 2:
+        return False
+    made = {key for each in given for conditions, _ in alternatives(each) for key, _ in conditions}
+    always = set.intersection(*held)
+    return all(key in made for each in held for key, _ in each - always)
 
 
 def _where_all_agree(value: Value) -> Value:

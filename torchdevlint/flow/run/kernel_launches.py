@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.names import public_path
@@ -41,6 +42,7 @@ def launch(frame: Frame, state: State, node: ast.Call, kernel: ast.expr, argumen
     """The tensors of a launch are where the kernel runs; it gives nothing."""
     given = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
     operands = [each for each in given if not (type(each[1]) is Tensor and each[1].device.origin is Origin.LITERAL)]
+    operands = told_by_other(frame, operands)
     combine(frame, state, node, f"a launch of `{frame.machine.text_of(kernel)}`", operands, strict=True)
     return UNKNOWN
 

@@ -26,7 +26,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _NO_TENSORS = frozenset({Cls, Const, Func, Imported, Number, Obj, Ref, Text})
 """Values that hold none, and do not come from any."""
@@ -35,7 +35,8 @@ _NO_TENSORS = frozenset({Cls, Const, Func, Imported, Number, Obj, Ref, Text})
 def observe(activation: Frame, state: State) -> None:
     """Remember for each parameter whether all calls give it tensors of the CPU, or made of what may be numbers.
 
-    A list or dict of tensors counts as what it holds. What is unknown on one of several paths tells nothing of the CPU.
+    A list or dict of tensors counts as what it holds. What is unknown on one of several paths tells nothing of the CPU;
+    and where one call gives what is not known, a function that asks tensors for their device is written for any.
     What a script does when it is run, such as a trial on random numbers, says nothing of other users; what it has
     brought back to the CPU before is meant to be there.
     """
@@ -61,6 +62,14 @@ def observe(activation: Frame, state: State) -> None:
             activation.machine.arrivals.note_parameter(function, name, caller, given)
             if not here or all(_is_told(each) for _, each in alternatives(value)):
                 observed[function, name] = observed.get((function, name), True) and here
+        elif type(value) is Unknown and value.given is None and _asks_for_place(function):
+            observed[function, name] = False
+
+
+@once_a_node
+def _asks_for_place(function: ast.AST) -> bool:
+    """Whether a function asks something for its device: ``torch.zeros(4, device=masks.device)``."""
+    return any(each.attr == "device" and isinstance(each.ctx, ast.Load) for each in nodes_in(function, ast.Attribute))
 
 
 def _note_brought_back(activation: Frame, state: State) -> None:

@@ -9,7 +9,7 @@ from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, parameter_names, positional_names
-from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, grows, takes_along, uses_in
+from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, bindings_in, grows, takes_along, uses_in
 from torchdevlint.flow.state.devices import TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -70,11 +70,17 @@ def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
         if name in _first_input(frame, given.origin):
             return given_tensor(given, at)
         if uses.attributes & _OF_ARRAYS or name != dotted_path(node) or _is_item_of_alike(uses, asked):
-            if name not in parameter_names(frame.function):
+            if name not in parameter_names(frame.function) or _is_bound_anew(frame, name):
                 return given_tensor(given, at)
             place = place_of_argument(frame, name)
             return value if place == TOP else given_tensor(place, at)
     return value
+
+
+def _is_bound_anew(frame: Frame, name: str) -> bool:
+    """Whether a parameter of what was entered is bound again somewhere: ``x = x + torch.randn(x.shape)``."""
+    places = bindings_in(frame.function).get(name, ()) if frame.function is not None and not frame.depth else ()
+    return any(is_bound for _, is_bound, _ in places)
 
 
 def _is_item_of_alike(uses: Uses, asked: Mapping[str, set[str]]) -> bool:

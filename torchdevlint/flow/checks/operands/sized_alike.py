@@ -16,10 +16,12 @@ from functools import lru_cache
 from torchdevlint.flow.checks.literals.given_devices import Given
 from torchdevlint.flow.checks.literals.kernel_buffers import is_as_large
 from torchdevlint.flow.checks.literals.placement import record
+from torchdevlint.flow.checks.literals.same_device import says_more
 from torchdevlint.flow.events import ForeignCalled, LayerCalled, Mixed, Placed, Returned
 from torchdevlint.flow.facts.tensors import RESULT, SIZED_ALIKE
 from torchdevlint.flow.kinds.autograd_functions import is_function
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.followed_devices import root_of
 from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, last_name, parameter_names
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
@@ -29,7 +31,7 @@ from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Map, Record, Seq, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, once_a_node
 
 _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
 _WHOLE_NUMBERS = regex(r"long|int|short|bool")
@@ -41,6 +43,7 @@ _FOR_THE_CPU = regex(
 """Names of functions that copy what they get, only look at it, or keep it."""
 _OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|transform|preprocess|load|read")
 """Words of what is prepared on the CPU."""
+_OF_OPTIONS = regex(r"args|opts?$|option|conf|cfg|param|setting|spec|polic|backend|meta|info|type|array|arr$|np|engine")
 _STAND_INS = frozenset({"register_fake", "impl_abstract"})
 
 _ANYWHERE = frozenset({Origin.ARGUMENT, Origin.MODEL, Origin.EXPRESSION})
@@ -145,6 +148,34 @@ def _note_returned(event: Returned) -> None:
                 operation = RESULT if stands_in else SIZED_ALIKE
                 frame.machine.emit(Mixed(frame, event.state, event.node, operation, (event.node, each), (at, value)))
                 break
+        else:
+            _look_at_parts(frame, event, each)
+
+
+def _look_at_parts(frame: Frame, event: Returned, made: Tensor) -> None:
+    """``return State(flow=torch.zeros(state.flow.shape), ..)``, as large as a part of an argument, or of the model."""
+    asked = [_part_of_whole_shape(frame, site.node) for site in made.creations]
+    if not asked or asked[0] is None or frame.entry.kind == "init":
+        return
+    path = dotted_path(asked[0])
+    if path is None or any(each is None or dotted_path(each) != path for each in asked):
+        return
+    value = frame.evaluate(asked[0], event.state)
+    if isinstance(value, Tensor) and value.device.origin in _ANYWHERE and may_be_anywhere(frame, path):
+        pair = (event.node, made), (asked[0], value)
+        frame.machine.emit(Mixed(frame, event.state, event.node, SIZED_ALIKE, *pair))
+
+
+def _part_of_whole_shape(frame: Frame, node: ast.AST) -> ast.expr | None:
+    """`state.flow` in ``torch.zeros(state.flow.shape)``, for floats, of an argument or the object itself."""
+    first = node.args[0] if isinstance(node, ast.Call) and node.args and _is_filled(node) else None
+    if isinstance(first, ast.Call) and not first.args and isinstance(first.func, ast.Attribute):
+        first = first.func if first.func.attr == "size" else None
+    if not isinstance(first, ast.Attribute) or first.attr not in ("shape", "size"):
+        return None
+    holder, function = first.value, frame.function
+    rooted = function is not None and root_of(holder) in parameter_names(function)
+    return holder if rooted and isinstance(holder, ast.Attribute) else None
 
 
 def _tensors_in(value: Value) -> Iterator[Tensor]:
@@ -174,7 +205,7 @@ def _arguments(state: State, function: FunctionNode, surely: bool = False) -> It
 
 
 def _note_placed(event: Placed) -> None:
-    """``torch.zeros(x.shape, dtype=x.dtype, device="cuda")``."""
+    """``torch.zeros(x.shape, dtype=x.dtype, device="cuda")``; one of both is enough for its dtype."""
     frame, function = event.frame, event.frame.function
     if event.device.origin is not Origin.LITERAL or event.device.name != "cuda" or event.device.index is not None:
         return
@@ -186,6 +217,25 @@ def _note_placed(event: Placed) -> None:
             found = Given(f"{name}.device", f"`{name}` gives it its shape and dtype", at)
             record(frame, event.state, event.node, cuda_in_words(event.node), found)
             return
+    node = event.node
+    typed = _typed_after(node)
+    if typed is not None and isinstance(node, ast.Call) and not _is_told(typed):
+        text = frame.machine.text_of(typed)
+        found = Given(f"{text}.device", f"`{text}` gives it its dtype", typed)
+        if says_more(frame, node, found.text, found.place):
+            record(frame, event.state, node, cuda_in_words(node), found)
+
+
+def _is_told(node: ast.expr) -> bool:
+    """Whether what is asked for a dtype may be the object itself, or options, of which nobody knows a device."""
+    return last_name(node) in ("self", "cls", "torch") or _OF_OPTIONS.search(last_name(node)) is not None
+
+
+def _typed_after(node: ast.AST) -> ast.expr | None:
+    """`x` in ``torch.zeros(3, dtype=x.dtype)`` and ``y.to(device, x.dtype)``."""
+    given = arguments_of(node) if isinstance(node, ast.Call) else []
+    asked = (each for each in given if isinstance(each, ast.Attribute) and each.attr == "dtype")
+    return next((each.value for each in asked if isinstance(each.value, (ast.Name, ast.Attribute))), None)
 
 
 def _sized_alike(node: ast.AST, name: str) -> Iterator[ast.Name]:

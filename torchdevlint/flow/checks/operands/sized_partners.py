@@ -101,14 +101,15 @@ def _may_be_elsewhere(frame: Frame, state: State, name: str, trained: bool = Fal
         return False
     if function in frame.machine.pipeline or root in parameter_names(function) - {"self"} or is_bookkeeping(name):
         return False
-    if _OF_DATA.search(frame.scope.lower()) or _OF_DATA.search(name.lower()):
+    speaks = knows_devices(function)
+    if (_OF_DATA.search(frame.scope.lower()) and not speaks) or _OF_DATA.search(name.lower()):
         return False
     if any(_is_of_the_host(frame, state, each) for each in made_of(function, name)) or _is_moved(function, root):
         return False
     if trained or asked_in(function).get(name, set()) & {"grad", "requires_grad"}:
         return True
     owner = frame.owner
-    return knows_devices(function) or (owner is not None and (owner.is_module or knows_devices(owner.node)))
+    return speaks or (owner is not None and (owner.is_module or knows_devices(owner.node)))
 
 
 def _is_moved(function: ast.AST, name: str) -> bool:

@@ -46,6 +46,7 @@ def _look(frame: Frame, state: State, node: ast.Call, given: list[tuple[ast.expr
                 ),
                 state,
             )
+            machine.explain(*(("mixed", site) for site in tensor.creations))
             return
 
 
