@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from torchdevlint.flow.checks.forgotten.round_trips import brought_in
 from torchdevlint.flow.checks.operands.made_here import is_made_here
-from torchdevlint.flow.events import FileEnded, FileStarted, LayerCalled, Operated, Returned, UnknownCalled
+from torchdevlint.flow.events import Called, FileEnded, FileStarted, LayerCalled, Operated, Returned, UnknownCalled
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -33,10 +33,11 @@ from torchdevlint.flow.scope.names import (
 )
 from torchdevlint.flow.scope.parameters import names_given_as_values, reads, reads_all
 from torchdevlint.flow.state.devices import CPU
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import Tensor, Unknown, Value
+from torchdevlint.flow.state.values import Func, Obj, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, nodes_in, once_a_node
@@ -129,6 +130,7 @@ def _begin(event: FileStarted) -> None:
         machine.observe(Operated, _note_operation)
         machine.observe(LayerCalled, _note_layer)
         machine.observe(UnknownCalled, _note_call)
+        machine.observe(Called, _note_function)
         machine.observe(Returned, _note_returned)
 
 
@@ -158,18 +160,28 @@ def _told_in(function: Function) -> Told | None:
 
 
 def _devices_bound_in(function: Function) -> list[tuple[str, ast.expr]]:
-    """Names of devices and what they are assigned, also in ``device, size = x.device, x.shape``."""
+    """Names of devices and what they are assigned, also in ``n, d, device = *x.shape, x.device``."""
     found = []
     for targets, value, _ in assignments_in(function):
         for target in targets:
             if type(target) is ast.Name:
                 pairs: Iterable[tuple[ast.expr, ast.expr]] = [(target, value)]
             elif type(target) is ast.Tuple and type(value) is ast.Tuple:
-                pairs = zip(target.elts, value.elts, strict=False)
+                pairs = _unpacked(target.elts, value.elts)
             else:
                 continue
             found += [(each.id, given) for each, given in pairs if type(each) is ast.Name and mentions_device(each.id)]
     return found
+
+
+def _unpacked(targets: list[ast.expr], values: list[ast.expr]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The targets of a tuple, each with its value: in front of a star from the left, behind it from the right."""
+    starred = [place for place, each in enumerate(values) if isinstance(each, ast.Starred)]
+    if not starred:
+        yield from zip(targets, values, strict=False)
+        return
+    yield from zip(targets, values[: starred[0]], strict=False)
+    yield from zip(reversed(targets), reversed(values[starred[-1] + 1 :]), strict=False)
 
 
 def _asks_tensor(value: ast.expr) -> bool:
@@ -216,8 +228,19 @@ def _note_call(event: UnknownCalled) -> None:
 def _note_given(frame: Frame, state: State, given: Iterable[tuple[ast.expr, Value]]) -> None:
     told = _told(frame)
     if told is not None and not state.guarded:
-        named = [value for at, value in given if not is_bookkeeping(dotted_path(at))]
-        _note_made(frame, state, told, [each for each in named if isinstance(each, Tensor)])
+        named = (value for at, value in given if not is_bookkeeping(dotted_path(at)))
+        held = (each for value in named for _, each in alternatives(value, state.conditions))
+        _note_made(frame, state, told, [each for each in held if isinstance(each, Tensor)])
+
+
+def _note_function(event: Called) -> None:
+    """``pad(mask)``, a function of the project: what it is given has left the one that was to place it."""
+    called, callee = event.function, event.node.func
+    is_method = type(called) is Obj and isinstance(callee, ast.Attribute) and callee.attr in called.info.all_methods
+    if (is_method or type(called) is Func) and not event.frame.depth:
+        told = _told(event.frame)
+        if told is not None and told.asked:
+            _note_given(event.frame, event.state, event.arguments.pairs)
 
 
 def _note_returned(event: Returned) -> None:

@@ -22,6 +22,8 @@ from torchdevlint.flow.scope.names import device_spec, last_name, mentions_cuda,
 from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
@@ -30,7 +32,8 @@ _MOST = 2
 _FOR_EACH = 8
 """So many places follow a device for each one that names CUDA."""
 _BESIDE_ONE = 3
-"""So many for the only place of a file that names CUDA, in a function that works on arguments; in this itself, one."""
+"""So many for the only place of a file that names CUDA, in a function that works on arguments; one where tensors are
+among these, or in this function itself."""
 _FOR_CUDA_ALONE = frozenset({"triton", "cupy", "numba", "pycuda", "CUDAGraph", "GradScaler"})
 _OF_MEASURING = regex(r"bench|profil|test|main|demo|memory|warm|graph|stream|kernel|gpu")
 """Names of functions that may be for a GPU alone."""
@@ -51,7 +54,7 @@ def _note_placed(event: Placed) -> None:
     if is_what_it_is_for(frame) or is_for_cuda(frame) or not _is_for_any_gpu(frame, node):
         return
     machine = frame.machine
-    if _follows_devices(frame, node):
+    if _follows_devices(frame, state, node):
         beside: ast.AST = _places(machine.tree).followed[0]
         given, why, kind = machine.text_of(beside), "so does the rest of this file", "lone"
     else:
@@ -86,7 +89,7 @@ def _is_for_any_gpu(frame: Frame, node: ast.Call) -> bool:
     return not _stands_under_question(function, node)
 
 
-def _follows_devices(frame: Frame, node: ast.Call) -> bool:
+def _follows_devices(frame: Frame, state: State, node: ast.Call) -> bool:
     """Whether the rest of its file follows devices, or the rest of its function does."""
     function: ast.FunctionDef | ast.AsyncFunctionDef = frame.function  # type: ignore[assignment]
     places = _places(frame.machine.tree)
@@ -95,7 +98,9 @@ def _follows_devices(frame: Frame, node: ast.Call) -> bool:
         given = parameter_names(function)
         if any(is_inside(each, function) and root_of(each) in given for each in plain):
             return True
-        if len([each for each in plain if not is_inside(each, function)]) >= _BESIDE_ONE:
+        tensors = (each for name in given & state.env.keys() for each in tensors_in(state.env[name]))
+        least = _BESIDE_ONE if next(tensors, None) is None else 1
+        if len([each for each in plain if not is_inside(each, function)]) >= least:
             return True
     return 0 < places.literals <= _MOST and len(places.followed) >= _FOR_EACH * places.literals
 
