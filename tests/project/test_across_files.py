@@ -198,6 +198,44 @@ def test_the_other_end_is_told_in_its_file(project: Files) -> None:
     assert ("helpers.py", 9) in places
 
 
+def test_a_layer_of_a_class_of_another_file_is_given_what_a_helper_made_in_another_method(project: Files) -> None:
+    parts = """
+        from abc import abstractmethod
+        from torch import nn
+
+        class Encoding(nn.Module):
+            @abstractmethod
+            def forward(self, x):
+                raise NotImplementedError
+    """
+    net = """
+        import torch
+        from torch import nn
+        from helpers import mask
+        from parts import Encoding
+
+        class Net(nn.Module):
+            def __init__(self, encoding: Encoding | None = None):
+                super().__init__()
+                self.encoding = encoding
+                self.fc = nn.Linear(3, 3)
+                self.kept = None
+
+            def grid(self, x):
+                if self.kept is None or self.kept.shape[0] < x.shape[0]:
+                    self.kept = mask(x.shape[0])
+                return self.kept
+
+            def forward(self, x):
+                if self.encoding is not None:
+                    x = torch.cat([x, self.encoding(self.grid(x))])
+                return self.fc(x)
+    """
+    (finding,) = project.lint({"helpers.py": HELPERS, "parts.py": parts, "net.py": net})["net.py"]
+    assert (finding.code, finding.span.row) == ("TDL003", 20)
+    assert 15 in {each.span.row for each in finding.related if "given by" in each.message}
+
+
 def test_what_a_helper_makes_is_reported_where_forward_brings_it_in(project: Files) -> None:
     net = """
         from torch import nn
@@ -215,6 +253,7 @@ def test_what_a_helper_makes_is_reported_where_forward_brings_it_in(project: Fil
     (finding,) = project.lint({"helpers.py": HELPERS, "net.py": net})["net.py"]
     assert (finding.code, finding.span.row, finding.span.column) == ("TDL003", 11, 35)
     assert ("helpers.py", 9) in {(Path(each.filename).name, each.span.row) for each in finding.related}
+    assert ("given by `mask`", 11) in [(each.message, each.span.row) for each in finding.related]
     assert [each.content for each in finding.fix.edits] == ["(", ").to(scores.device)"]  # type: ignore[union-attr]
     given = """
         from helpers import mask

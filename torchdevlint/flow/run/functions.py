@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.run.binding import bind_parameters
 from torchdevlint.flow.run.closures import keep_around, kept_around
 from torchdevlint.flow.run.decorated import as_handed_on
@@ -15,7 +17,7 @@ from torchdevlint.flow.scope.fallbacks import gives_an_argument
 from torchdevlint.flow.scope.names import defaults, positional_names
 from torchdevlint.flow.scope.uses import bindings_in, stored_into
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import TOP
+from torchdevlint.flow.state.devices import DEFAULT, TOP
 from torchdevlint.flow.state.entries import Outcome
 from torchdevlint.flow.state.joins import alternatives, choose, is_module, join_all, settle
 from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
@@ -31,6 +33,7 @@ from torchdevlint.flow.state.values import (
     Map,
     Record,
     Seq,
+    Step,
     Tensor,
     Value,
     nesting_of,
@@ -126,7 +129,8 @@ def run_function(
     value = settle(outcome.value, state.conditions)
     if not is_elsewhere(function) or gives_an_argument(function.node):
         return value
-    return value if _is_decided_by_caller(value, (*given, *dict(named).values())) else _where_all_agree(value)
+    decided = _is_decided_by_caller(value, (*given, *dict(named).values()))
+    return _shown_here(frame, node, function, value if decided else _where_all_agree(value))
 
 
 def _seen_around(function: Func) -> tuple[tuple[str, Value], ...]:
@@ -148,6 +152,15 @@ def _is_decided_by_caller(value: Value, given: Iterable[Value]) -> bool:
     made = {key for each in given for conditions, _ in alternatives(each) for key, _ in conditions}
     always = set.intersection(*held)
     return all(key in made for each in held for key, _ in each - always)
+
+
+def _shown_here(frame: Frame, node: ast.AST, function: Func, value: Value) -> Value:
+    """What another file made on the default device; the call that brought it is a place in this file to look at."""
+    made = type(value) is Tensor and value.device == DEFAULT and bool(value.creations)
+    if not made or owner_of(frame.closure) is not None:
+        return value
+    assert isinstance(value, Tensor)
+    return replace(value, steps=(*value.steps, Step(f"given by `{function.qualname}`", node)))
 
 
 def _where_all_agree(value: Value) -> Value:

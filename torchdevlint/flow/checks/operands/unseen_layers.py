@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from torchdevlint.flow.events import LayerCalled
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.operations import combine
-from torchdevlint.flow.scope.annotations import annotation_name
+from torchdevlint.flow.scope.annotations import annotation_name, without_none
 from torchdevlint.flow.scope.bookkeeping import is_quantity
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Ref, Step, Tensor, Value
+from torchdevlint.flow.state.others import OtherFiles, resolved
+from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Obj, Ref, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in
 
@@ -31,8 +32,9 @@ _NO_LAYER = regex(r"Sampler|Tokenizer|Process|Dataset|Metric|Loss|Config|Transfo
 
 def _note_layer(event: LayerCalled) -> None:
     """``self.layer(torch.zeros(..))`` in `forward`, where ``self.layer`` surely is a Module of another class."""
-    frame, state, node, owner, operands = event.frame, event.state, event.node, event.owner, event.operands
+    frame, state, node, operands = event.frame, event.state, event.node, event.operands
     layer = event.layer
+    owner = event.owner if event.owner is not None else _holder(event)
     if owner is None or owner.device != MODEL or not _runs_model(event):
         return
     path = dotted_path(layer) or ""
@@ -43,11 +45,23 @@ def _note_layer(event: LayerCalled) -> None:
     if not made or not path.startswith("self.") or is_quantity(path):
         return
     name = path.removeprefix("self.")
-    place = (_made_at(owner.info, name) or (_given_at(owner.info, name) if embeds else None)) if made else None
+    place = (
+        (_made_at(owner.info, frame.machine.others, name) or (_given_at(owner.info, name) if embeds else None))
+        if made
+        else None
+    )
     if place is not None:
         kept = Step(f"`{path}` is a layer, which moves with the model", place, of_module=True)
         where = Tensor(MODEL, AT_LEAST_1, (), (kept,))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(layer, where), *made], True)
+
+
+def _holder(event: LayerCalled) -> Obj | None:
+    """The Module that keeps a layer which it was given, by the annotation of an argument."""
+    if not isinstance(event.layer, ast.Attribute) or not event.operands:
+        return None
+    held = event.frame.evaluate(event.layer.value, event.state)
+    return held if isinstance(held, Obj) and held.info.is_module else None
 
 
 def _runs_model(event: LayerCalled) -> bool:
@@ -69,7 +83,7 @@ def is_filled_here(
     made = [each for each in held if isinstance(each, Tensor) and each.device == DEFAULT and each.creations]
     return (
         bool(made)
-        and all(isinstance(each, Tensor) for each in held)
+        and all(isinstance(each, (Tensor, Unknown)) for each in held)
         and all(each.ndim != 0 and all(site.function in factories for site in each.creations) for each in made)
         and not (sized and any(each.ndim == 1 and _is_one_number(each) for each in made))
         and not is_quantity(dotted_path(node))
@@ -81,10 +95,10 @@ def _is_one_number(value: Tensor) -> bool:
     return any(site.function == "torch.full" for site in value.creations)
 
 
-def _made_at(info: ClassInfo, name: str) -> ast.expr | None:
+def _made_at(info: ClassInfo, others: OtherFiles | None, name: str) -> ast.expr | None:
     """What an attribute is first given, if every place gives it an object of a class of another file, or a Module."""
     found = [each for method in _writers(info, name) for each in _assigned(method, name)]
-    return found[0][1] if found and all(_is_of_module_class(info, *each) for each in found) else None
+    return found[0][1] if found and all(_is_of_module_class(info, others, *each) for each in found) else None
 
 
 def _given_at(info: ClassInfo, name: str) -> ast.expr | None:
@@ -114,22 +128,23 @@ def _assigned(method: ast.FunctionDef, name: str) -> Iterator[tuple[ast.Function
             yield method, each.value
 
 
-def _is_of_module_class(info: ClassInfo, method: ast.FunctionDef, value: ast.expr) -> bool:
+def _is_of_module_class(info: ClassInfo, others: OtherFiles | None, method: ast.FunctionDef, value: ast.expr) -> bool:
     if isinstance(value, ast.Name):
         spec = method.args
         annotated = {each.arg: each.annotation for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
-        return _names_module(info, annotated.get(value.id))
+        return _names_module(info, annotated.get(value.id), others)
     if not isinstance(value, ast.Call):
         return False
     tail = (dotted_path(value.func) or "").rpartition(".")[2]
     return bool(_LAYER.fullmatch(tail)) and not tail.isupper() and not _NO_LAYER.search(tail)
 
 
-def _names_module(info: ClassInfo, annotation: ast.expr | None) -> bool:
-    """Whether an annotation names `torch.nn.Module`, or a Module class of this file."""
+def _names_module(info: ClassInfo, annotation: ast.expr | None, others: OtherFiles | None) -> bool:
+    """Whether an annotation names `torch.nn.Module` or a Module class of the project, with None or without."""
+    annotation = without_none(annotation)
     name = annotation_name(annotation)
     for scope in info.closure.scopes if name else ():
-        found = scope.get(name)
+        found = resolved(scope.get(name), others)
         if isinstance(found, Cls):
             return found.info.is_module
         if isinstance(found, Ref):
