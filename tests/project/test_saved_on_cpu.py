@@ -95,6 +95,56 @@ def test_what_programs_save(tmp_path: Path, file: str, old: str, new: str, expec
     assert [each for each in found(application(tmp_path, **texts)) if "TDL201" in each] == expected
 
 
+SENT = """import json
+import os
+import torch
+from helper import place
+
+def fit(net):
+    net = net.to(place())
+    return net
+
+def main(path):
+    names = json.load(open("names.json"))
+    net = torch.nn.Linear(4, 4)
+    trained = fit(net).cpu()
+    torch.save(trained.state_dict(), os.path.join(path, names["run"] + ".pth"))
+    torch.save(torch.ones(4, device=place()), "data.pt")
+
+if __name__ == "__main__":
+    main("runs")
+"""
+RESTORING = """import json
+import os
+import torch
+from helper import place
+
+if __name__ == "__main__":
+    names = json.load(open("names.json"))
+    net = torch.nn.Linear(4, 4)
+    net.load_state_dict(torch.load(os.path.join(names["runs"], names["run"] + ".pth")))
+    print(net.to(place()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="sent to the CPU right before"),
+        pytest.param(".cpu()", '.to("cpu")', False, id="by name"),
+        pytest.param(".cpu()", "", True, id="not sent"),
+        pytest.param("    torch.save(trained", "    trained.cuda()\n    torch.save(trained", True, id="moved after"),
+        pytest.param("    trained = fit(net).cpu()", "    fit(net).cpu()\n    trained = fit(net)", True,
+                     id="another one"),
+        pytest.param('"data.pt"', 'path + ".pth"', True, id="another save under that name"),
+    ],
+)  # fmt: skip
+def test_what_is_sent_to_the_cpu_before_it_is_saved(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    assert old in SENT
+    root = application(tmp_path, helper=ASKING, main=SENT.replace(old, new) if old else SENT, show=RESTORING)
+    assert [each for each in found(root) if "TDL201" in each] == ["show.py:TDL201"] * is_found
+
+
 PARTS = """import sys
 import torch
 

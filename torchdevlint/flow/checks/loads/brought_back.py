@@ -68,7 +68,7 @@ def _is_brought_back_beside(own: ModuleFile, project: Project, load: ast.Call) -
     folder, name = path
     here = [each for each in _saves(own_nodes_in(around, ast.Call)) if _is_like(_written_to(own.tree, each), path)]
     if here:
-        return all(map(partial(_saves_of_cpu, own.tree), here))
+        return all(map(partial(saves_of_cpu, own.tree), here))
     word = folder.rpartition("/")[2]
     return len(word) >= _FEWEST_LETTERS and "<" not in word and _are_all_of_cpu(own, project, word, name)
 
@@ -80,7 +80,7 @@ def _is_brought_back_by_twin(own: ModuleFile, project: Project, load: ast.Call) 
     """
     name = _given_path(own.tree, load, load.args[0]) if load.args else None
     saves = list(_saves(nodes_in(own.tree, ast.Call))) if name else []
-    if not all(_given_path(own.tree, each, each.args[1]) == name and _saves_of_cpu(own.tree, each) for each in saves):
+    if not all(_given_path(own.tree, each, each.args[1]) == name and saves_of_cpu(own.tree, each) for each in saves):
         return False
     texts = [project.text_of(path) for path in project.importers(own.path)] if saves else []
     return bool(texts) and all(
@@ -113,7 +113,7 @@ def _is_brought_back_by_name(own: ModuleFile, project: Project, load: ast.Call) 
             written = _name(file.tree, save, save.args[1])
             if not is_telling(written) or not may_be_equal(written, name):
                 continue
-            if not _saves_of_cpu(file.tree, save):
+            if not saves_of_cpu(file.tree, save):
                 return False
             is_saved = is_saved or written == name
     return is_saved
@@ -151,7 +151,7 @@ def _is_all_of_cpu(own: ModuleFile, project: Project, load: ast.Call) -> bool:
     saved = [(each.tree, save) for each in files for save in _saves(nodes_in(each.tree, ast.Call))]
     names = [_name(each, save, save.args[1]) for each, save in saved]
     is_there = bool(load.args) and any(may_be_equal(each, _name(own.tree, load, load.args[0])) for each in names)
-    return is_there and all(_saves_of_cpu(*each) for each in saved)
+    return is_there and all(saves_of_cpu(*each) for each in saved)
 
 
 def _others_may_save(project: Project) -> bool:
@@ -177,7 +177,7 @@ def _are_all_of_cpu(own: ModuleFile, project: Project, folder: str, name: str) -
             path = _written_to(module.tree, save)
             if path is None or path[0].rpartition("/")[2] != folder:
                 continue
-            if not _saves_of_cpu(module.tree, save):
+            if not saves_of_cpu(module.tree, save):
                 return False
             is_there = is_there or may_be_equal(path[1], name)
     return is_there
@@ -234,11 +234,13 @@ def _text(scope: ast.AST, node: ast.expr, hops: int = _MOST_HOPS) -> str:
     return f"<{_PUNCTUATION.sub('|', written)}>"
 
 
-def _saves_of_cpu(tree: ast.Module, save: ast.Call) -> bool:
+def saves_of_cpu(tree: ast.Module, save: ast.Call) -> bool:
     """Whether a call saves states of Modules that were sent to the CPU before, and nothing that is moved.
 
     Or it saves tensors, or whole Modules, that are brought there one by one, and nothing else.
     """
+    if not save.args:
+        return False
     scopes = scopes_of(tree, save)
     held = list(_held(scopes, save.args[0], _MOST_HOPS))
     states = [each for each in held if isinstance(each, ast.Call) and last_name(each.func) == "state_dict"]

@@ -49,7 +49,7 @@ def is_kept(tree: ast.Module, scopes: Scopes, node: ast.expr) -> bool:
 
 
 def is_sent_to_cpu(scope: ast.AST, node: ast.expr) -> bool:
-    """Whether a statement right before sends a Module to the CPU: ``net.cpu()``, ``net = net.to("cpu")``.
+    """Whether a statement right before sends a Module to the CPU: ``net.cpu()``, ``net = trained(net).to("cpu")``.
 
     Between that and the node its parts are counted and saved at most.
     """
@@ -58,7 +58,8 @@ def is_sent_to_cpu(scope: ast.AST, node: ast.expr) -> bool:
         return False
     for statement in before(scope, node):
         calls = [each for each in nodes_in(statement, ast.Call) if _is_of(each, path)]
-        if _value_of(statement, path) in calls and says_cpu(calls[0]):
+        value = _value_of(statement, path)
+        if isinstance(value, ast.Call) and says_cpu(value) and (value in calls or not isinstance(statement, ast.Expr)):
             return True
         if any(last_name(each.func) not in _KEEPS_PLACE for each in calls) or _is_handed_on(statement, path):
             return False

@@ -1,7 +1,8 @@
 """Whether all that the programs of an application save, and a load may read, is on the CPU: then so is what it reads.
 
-Each program that saves is followed from its first line, as for what meets on different devices. What a class saves
-under the path that another method of it reads, as both are given it, is that file.
+Each program that saves is followed from its first line, as for what meets on different devices, unless what it saves
+is sent to the CPU right before. What a class saves under the path that another method of it reads, as both are given
+it, is that file.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.checks.loads.brought_back import SAVES_BY_ITSELF
+from torchdevlint.flow.checks.loads.brought_back import SAVES_BY_ITSELF, saves_of_cpu
 from torchdevlint.flow.checks.loads.file_names import Place, class_around, file_names, path_as_written, scopes_of
 from torchdevlint.flow.checks.loads.saved_names import values_in
 from torchdevlint.flow.checks.loads.telling_names import HOLE, may_be_equal
@@ -25,6 +26,7 @@ from torchdevlint.flow.scope.names import parameter_names, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import keyword_of, nodes_in
+from torchdevlint.source.notebook import NOTEBOOK
 
 _MOST_FILES = 24
 _MOST_SAVES = 8
@@ -47,9 +49,12 @@ class SavedOnCpu:
         saves = _beside(own, load) or _saves_of(own, project, load)
         if saves is None or not 0 < len(saves) <= _MOST_SAVES:
             return False
+        beside = project.saying(("torch", "save"), beside_code=True)
+        are_all_here = beside is not None and not any(each.endswith(NOTEBOOK) for each in beside)
         is_seen = False
         for file, save in saves:
-            answer = self._may_be_placed(file, project, save)
+            is_of_cpu = are_all_here and saves_of_cpu(file.tree, save)
+            answer = not is_of_cpu and self._may_be_placed(file, project, save)
             if answer:
                 return False
             is_seen = is_seen or answer is False
