@@ -305,6 +305,9 @@ CHECKS = {
     "registration.parameters_beside": {
         "EVENTS": "AttributeAssigned",
     },
+    "registration.put_with_buffers": {
+        "EVENTS": "FunctionEnded",
+    },
     "registration.rebound_buffers": {
         "EVENTS": "AttributeAssigned",
     },
