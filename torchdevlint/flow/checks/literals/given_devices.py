@@ -12,6 +12,7 @@ from torchdevlint.flow.checks.literals.same_device import choice_of, is_chosen, 
 from torchdevlint.flow.kinds import known_devices
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.deciding_flags import deciding_test
+from torchdevlint.flow.scope.decorators import is_of_class
 from torchdevlint.flow.scope.names import defaults, dotted_path, first_name, mentions_device, parameter_names
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.classes import ClassInfo
@@ -314,6 +315,8 @@ def _of_kept_model(frame: Frame, state: State) -> Iterator[Given]:
     owner, init = frame.owner, frame.owner.methods.get("__init__") if frame.owner is not None else None
     if owner is None or init is None or owner.is_module or not _is_visible(frame, state, "self"):
         return
+    if isinstance(frame.function, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_of_class(frame.function):
+        return
     parameters = parameter_names(init)
     for node in assignments_in(init):
         path = dotted_path(node.targets[0]) or ""
@@ -321,5 +324,7 @@ def _of_kept_model(frame: Frame, state: State) -> Iterator[Given]:
             continue
         names = (path, node.value.id)
         uses = {each.attr for each in nodes_in(owner.node, ast.Attribute) if dotted_path(each.value) in names}
-        if uses & _OF_MODULES and not uses & {"to", "cuda", "device", "module"}:
+        functions = (each.func for each in nodes_in(owner.node, ast.Call) if isinstance(each.func, ast.Attribute))
+        called = {each.attr for each in functions if dotted_path(each.value) in names}
+        if called & _OF_MODULES and not uses & {"to", "cuda", "device", "module"}:
             yield Given(f"next({path}.parameters()).device", f"the object is given `{path}`", node.node)
