@@ -11,7 +11,7 @@ from torchdevlint.flow.facts.tensors import ASSERTED
 from torchdevlint.flow.kinds import ranks, start_method
 from torchdevlint.flow.kinds.instance_tests import is_instance
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.run import collective_calls, distributions, gradients, prepared
+from torchdevlint.flow.run import collective_calls, distributions, figures, gradients, prepared
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.kernel_launches import launch_tiles
 from torchdevlint.flow.run.moves import number_of_device
@@ -20,7 +20,7 @@ from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
-from torchdevlint.flow.state.joins import AXES, distribute, element_of, join_all, sequence
+from torchdevlint.flow.state.joins import distribute, element_of, join_all, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import as_output
@@ -267,25 +267,12 @@ def _asserted_close(frame: Frame, state: State, node: ast.Call, arguments: Argum
     return NONE
 
 
-def _drawn_on(value: Value) -> Callable[[Frame, State, ast.Call, Arguments], Value]:
-    """Gives a figure or axes, or a grid of these: what they draw, the host reads."""
+def _gives(value: Value) -> Callable[[Frame, State, ast.Call, Arguments], Value]:
     return lambda frame, state, node, arguments: value
 
 
-_FIGURE = Ref("matplotlib.figure.Figure")
-
 SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
-    "matplotlib.pyplot.figure": _drawn_on(_FIGURE),
-    "matplotlib.pyplot.subplots": _drawn_on(sequence([_FIGURE, AXES])),
-    "matplotlib.pyplot.subplot": _drawn_on(AXES),
-    "matplotlib.pyplot.axes": _drawn_on(AXES),
-    "matplotlib.pyplot.gca": _drawn_on(AXES),
-    "matplotlib.figure.Figure.add_subplot": _drawn_on(AXES),
-    "matplotlib.figure.Figure.subplots": _drawn_on(AXES),
-    "matplotlib.axes.Axes.ravel": _drawn_on(AXES),
-    "matplotlib.axes.Axes.flatten": _drawn_on(AXES),
-    "matplotlib.axes.Axes.reshape": _drawn_on(AXES),
-    "matplotlib.axes.Axes.tolist": _drawn_on(AXES),
+    **{name: _gives(value) for name, value in figures.GIVEN.items()},
     "torch.autograd.Variable": _variable,
     "torch.autograd.grad": gradients.grad,
     "torch.autograd.backward": gradients.backward,

@@ -26,7 +26,7 @@ from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.chains import chained, unchained
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, positional_names
-from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
+from torchdevlint.flow.scope.uses import Uses, asked_in, takes_along, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
@@ -35,6 +35,7 @@ from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
     NUMBER,
     NUMBERS,
     UNKNOWN,
@@ -168,13 +169,12 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
         return UNKNOWN
     held = state.env.get(path or "")
     step = Step(f"moved to {device.describe()}", node, left=held.given if type(held) is Unknown else None)
-    if path is None and on_cpu(device):
-        return Tensor(device, None, (), (step,), moved=True, opaque=True)
+    along = isinstance(receiver, ast.Subscript) and takes_along(receiver.slice)
+    if (along or on_cpu(device)) if path is None else not (is_module or _is_called(frame, receiver, path)):
+        return Tensor(device, AT_LEAST_1 if along else None, (), (step,), moved=True, opaque=True)
     if path is None:
         made = _constructs(frame, state, receiver) or _is_called_by_name(frame, node, receiver)
         return Library("", True, device, placed=step) if made else Unknown(given=device)
-    if not is_module and not _is_called(frame, receiver, path):
-        return Tensor(device, None, (), (step,), moved=True, opaque=True)
     moved = Library("", True, device, placed=step)
     state.bind(path, moved)
     if isinstance(receiver, ast.Attribute):
