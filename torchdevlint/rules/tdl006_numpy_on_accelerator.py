@@ -8,9 +8,10 @@ Module gives in its other methods is where its parameters are, and what one meth
 another one finds there. So is what a hook of a layer keeps. A function that gives the device of its argument to what it
 makes expects any device, so that its `.numpy()` is found too, as is one that reads `.cpu().numpy()` in another line, or
 what a Module that it is given makes. In a function that reads anything by `.cpu().numpy()`, what is detached may be
-elsewhere too. An argument that a function reads as it came is found if a file of the project gives it a tensor of an
-accelerator. So it is in code that others use, where nothing says that it is on the CPU, and what is read there by
-`.detach().numpy()`.
+elsewhere too, and so may another argument. What a test has moved is on its device on that path. An argument that a
+function reads as it came is found if a file of the project gives it a tensor of an accelerator. So it is in code that
+others use, where nothing says that it is on the CPU, and what is read there by `.detach().numpy()`, be it after a test
+whether it is a tensor.
 
 ## Why is this bad?
 A NumPy array lives in the memory of the host, so PyTorch refuses to make one from memory of a device:

@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.place_tests import asks, asks_before, exclude
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, is_inside, is_name, nodes_in, once_a_node
 
 _OF_DATA = regex(r"label|target|mask", re.IGNORECASE)
 """Attributes that a data set fills, beside those that a model does."""
@@ -182,7 +182,20 @@ def root_name(stem: ast.expr) -> str:
 
 
 def _bound_at(function: Scope, name: str) -> list[int]:
-    return [line for line, is_bound, _ in bindings_in(function).get(name, ()) if is_bound]
+    """Where a name is bound, but for arrays of itself: what is read by ``.numpy()`` is the tensor before."""
+    itself = converts_itself(function).get(name, ())
+    return [line for line, is_bound, _ in bindings_in(function).get(name, ()) if is_bound and line not in itself]
+
+
+@once_a_node
+def converts_itself(function: Scope) -> dict[str, frozenset[int]]:
+    """The lines of ``x = x.cpu().numpy()``, by the name."""
+    found: dict[str, frozenset[int]] = {}
+    for each in assignments_in(function):
+        target, methods = each.targets[0], _chain(each.value)[0]
+        if isinstance(target, ast.Name) and "numpy" in methods and is_name(_chain(each.value)[1], target.id):
+            found[target.id] = found.get(target.id, frozenset()) | {target.lineno}
+    return found
 
 
 def _is_own(function: Scope, name: str) -> bool:

@@ -7,9 +7,9 @@ object, and arguments that a function makes arrays one after the other, of which
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.brought_arguments import brought_among_arguments
 from torchdevlint.flow.scope.brought_in_arms import brought_in_another_arm, brought_of_another_kind
 from torchdevlint.flow.scope.brought_origins import brought_of_origin
 from torchdevlint.flow.scope.brought_reads import (
@@ -20,10 +20,9 @@ from torchdevlint.flow.scope.brought_reads import (
     is_of_data,
     is_one_thing,
 )
-from torchdevlint.flow.scope.names import parameter_names, public_path
+from torchdevlint.flow.scope.names import public_path
 from torchdevlint.flow.scope.place_tests import asks_before, exclude
 from torchdevlint.flow.scope.uses import Scope
-from torchdevlint.source.nodes import assignments_in, is_name
 
 
 def brought_besides(function: Scope, read: ast.Call) -> ast.Call | None:
@@ -35,7 +34,6 @@ def brought_besides(function: Scope, read: ast.Call) -> ast.Call | None:
 
 
 _COPIES = frozenset({"cpu", "to", "cuda", "item", "tolist"})
-_LEAST_BROUGHT = 2
 
 
 def brought_of_one_thing(function: Scope, read: ast.Call) -> ast.Call | None:
@@ -85,35 +83,6 @@ def _is_method(func: ast.Attribute) -> bool:
 def _is_plain(call: ast.Call) -> bool:
     """Whether numbers and flags are all that a function is told besides."""
     return all(isinstance(each.value, (ast.Constant, ast.UnaryOp)) for each in call.keywords)
-
-
-def brought_among_arguments(function: Scope, read: ast.Call) -> ast.Call | None:
-    """``f = f.cpu().numpy()`` of a function that makes several arguments arrays so, but for ``h = h.numpy()``."""
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or asks_before(function, read):
-        return None
-    made = list(_arrays_of_arguments(function))
-    own = [name for name, call, copied in made if call is read and not copied]
-    others = [(name, call) for name, call, copied in made if copied and name not in own]
-    if len(own) != 1 or is_of_data(own[0]) or len({name for name, _ in others}) < _LEAST_BROUGHT:
-        return None
-    if any(not copied and call is not read for _, call, copied in made):
-        return None
-    return next((call for _, call in others if not exclude(function, read, call)), None)
-
-
-def _arrays_of_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.Call, bool]]:
-    """``x = x.cpu().numpy()``: the argument, and whether it is copied."""
-    given = parameter_names(function)
-    for each in assignments_in(function):
-        target, call = each.targets[0], each.value
-        if not isinstance(target, ast.Name) or target.id not in given or not isinstance(call, ast.Call):
-            continue
-        methods, node = [], each.value
-        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            methods.append(node.func.attr)
-            node = node.func.value
-        if is_name(node, target.id) and methods[0] == "numpy":
-            yield target.id, call, not _COPIES.isdisjoint(methods)
 
 
 _FINDERS = (

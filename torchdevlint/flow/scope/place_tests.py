@@ -44,7 +44,18 @@ def asks_before(function: Scope, read: ast.Call) -> bool:
 @once_a_node
 def _place_tests(function: Scope) -> list[ast.If | ast.IfExp]:
     branches: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
-    return [each for each in branches if any(_OF_A_PLACE.search(word) for word in _words(each.test))]
+    return [each for each in branches if names_place(each.test)]
+
+
+def names_place(test: ast.expr) -> bool:
+    """Whether a test names a place, or what arrays are of."""
+    return any(_OF_A_PLACE.search(word) for word in _words(test))
+
+
+def tests_around(function: Scope, node: ast.AST) -> list[ast.expr]:
+    """The tests of a function that decide whether a run of it comes to a place."""
+    branches: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
+    return [each.test for each in branches if any(_holds(arm, node) for arm in _arms(each))]
 
 
 def _words(node: ast.expr) -> Iterator[str]:
@@ -65,6 +76,13 @@ def _has_a_say(branch: ast.If | ast.IfExp, read: ast.Call, own: set[str], made_o
 
 def _binds(node: ast.AST, names: set[str]) -> bool:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names
+
+
+def comes_back(function: Scope, read: ast.AST) -> bool:
+    """Whether a name in what is read is bound to what a function has brought to the CPU: ``x = x.cpu()``."""
+    names = {each.id for each in inside(read) if isinstance(each, ast.Name)}
+    values = (value for name in names for value in values_by_path(function).get(name, ()))
+    return any(not isinstance(_brought(each), ast.Pass) for value in values for each in inside(value))
 
 
 def _brought(node: ast.AST) -> ast.AST:

@@ -42,13 +42,15 @@ def is_for_users(frame: Frame, state: State, read: ast.AST, name: str) -> bool:
 def is_detached_for_users(frame: Frame, state: State, read: ast.AST, value: Tensor) -> bool:
     """Whether ``f(x).detach().numpy()`` reads what a model gave, or its parameters: only these are detached.
 
-    A function that speaks of devices has thought of them, and of what is made in it something is known.
+    A function that speaks of devices has thought of them, and of what is made in it something is known. Who asks
+    whether `x` is a tensor at all makes arrays of tensors and arrays alike, and does so for tensors of any device.
     """
     if frame.depth or value.device != TOP:
         return False
     if not _is_open(frame, state, read) or not is_detached(read):  # type: ignore[arg-type]
         return False
-    if not is_made_by_call(frame, state, read.func.value):  # type: ignore[attr-defined]
+    detached = read.func.value  # type: ignore[attr-defined]
+    if not _is_tested(state, root_of(detached)) and not is_made_by_call(frame, state, detached):
         return False
     return all(each.attr not in _PLACES for each in nodes_in(frame.function, ast.Attribute))  # type: ignore[arg-type]
 
@@ -63,15 +65,31 @@ def _is_open(frame: Frame, state: State, read: ast.AST) -> bool:
     about. What becomes a tensor of torch again comes from another framework.
     """
     function = frame.function
-    if any(map(_decides_places, state.conditions)) or not isinstance(function, ast.FunctionDef):
+    if not isinstance(read, ast.Call) or not isinstance(read.func, ast.Attribute) or read.func.attr != "numpy":
+        return False
+    own = root_of(read.func.value) if is_detached(read) else None
+    others = (each for each in state.conditions if not _is_of_class(each[0], own))
+    if any(map(_decides_places, others)) or not isinstance(function, ast.FunctionDef):
         return False
     if function in frame.machine.pipeline:
-        return False
-    if not isinstance(read, ast.Call) or not isinstance(read.func, ast.Attribute) or read.func.attr != "numpy":
         return False
     if brings_any(function) or _names_cpu(function) or is_of_another_framework(frame):
         return False
     return not _becomes_tensor(function, read)
+
+
+def _is_tested(state: State, name: str | None) -> bool:
+    """Whether a test says that a name stands for a tensor."""
+    return any(holds and _is_of_class(key, name) and _TENSOR.search(key) for key, holds in state.conditions)
+
+
+_TENSOR = regex(r"Tensor\b|\bis_tensor\b")
+
+
+def _is_of_class(key: str, name: str | None) -> bool:
+    """Whether a test asks for the class of what a name stands for, and for nothing else."""
+    test = key.partition(":")[2]
+    return name is not None and test.startswith((f"isinstance({name}, ", f"torch.is_tensor({name})"))
 
 
 def _decides_places(condition: tuple[str, bool]) -> bool:

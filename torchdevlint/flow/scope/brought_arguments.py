@@ -1,0 +1,66 @@
+"""Reads by NumPy of an argument, in a function that brings another argument to the CPU for NumPy.
+
+Who calls it has both in one place: of a hundred functions that bring one argument, three read another one as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.brought_reads import brought_in, converts_itself, is_of_data, read_name
+from torchdevlint.flow.scope.names import parameter_names
+from torchdevlint.flow.scope.place_tests import asks_before, exclude
+from torchdevlint.flow.scope.uses import Scope, bindings_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+
+def brought_among_arguments(function: Scope, read: ast.Call) -> ast.Call | None:
+    """``y.cpu().numpy()`` of a function that reads ``x.float().numpy()``, where both are arguments that came so.
+
+    Labels and lengths may have stayed on the CPU; and a function that reads several arguments as they are may know of
+    some where they are.
+    """
+    name = _argument_in(read)
+    if not name or is_of_data(name) or not brought_in(function):
+        return None
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or name not in _as_they_came(function):
+        return None
+    if asks_before(function, read) or _read_as_they_are(function) - {name}:
+        return None
+    return next((each for each in _brought_arguments(function) if not exclude(function, read, each)), None)
+
+
+def _argument_in(read: ast.Call) -> str:
+    """`x` of ``x[0].float().numpy()``: what only methods of tensors are called on."""
+    methods = (each.func for each in inside(read) if isinstance(each, ast.Call))
+    if all(isinstance(each, ast.Attribute) and torch_api.is_of_tensors(each.attr) for each in methods):
+        return read_name(read)
+    return ""
+
+
+@once_a_node
+def _as_they_came(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """The arguments that a function binds to nothing else, but for arrays of themselves."""
+    bound = {
+        name
+        for name, places in bindings_in(function).items()
+        for line, binds, _ in places
+        if binds and line not in converts_itself(function).get(name, ())
+    }
+    return frozenset(parameter_names(function)) - bound - {"self", "cls"}
+
+
+def _brought_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Call]:
+    for name in sorted(_as_they_came(function)):
+        if not is_of_data(name):
+            yield from brought_in(function).get(ast.dump(ast.Name(name, ast.Load())), ())
+
+
+@once_a_node
+def _read_as_they_are(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """The arguments that are read by ``x.numpy()`` without a copy."""
+    reads = (each for each in nodes_in(function, ast.Call) if isinstance(each.func, ast.Attribute))
+    names = (_argument_in(each) for each in reads if each.func.attr == "numpy")  # type: ignore[attr-defined]
+    return frozenset(names) & _as_they_came(function)
