@@ -19,8 +19,10 @@ _BASES = regex(r"Dataset$|Collator$|Tokenizer")
 _SAMPLERS = regex(r"Sampler$")
 _OF_LOADERS = regex(r"data|loader", re.IGNORECASE)
 _TRANSFORMS = regex(r"Transforms?$")
-_OF_BATCHES = frozenset({"kornia", "monai", "torch_geometric", "torchvision", "torchaudio"})
+_OF_BATCHES = frozenset({"kornia", "monai", "torch_geometric", "torchvision", "torchaudio", "torchrl"})
 """Libraries whose transforms are used on batches of an accelerator as well."""
+_OF_DISTRIBUTIONS = frozenset({"torch", "pyro", "nflows", "normflows", "zuko"})
+"""Those whose transforms are of distributions, and work on what a model gives: `torch.distributions.Transform`."""
 _WORDS = regex(r"[Cc]ollat|DataLoader|[Dd]ata[Ss]et|Sampler|[Tt]ransform|Tokenizer|FeatureExtractor")
 
 _ADDS = frozenset({"append", "insert"})
@@ -119,11 +121,18 @@ def _transforms(tree: ast.Module, node: ast.ClassDef) -> bool:
     of_layers = {
         homes.get(last_name(base)) for each in nodes_in(tree, ast.ClassDef) if _is_layer(each) for base in each.bases
     } - {None}
-    theirs = {name for name, home in homes.items() if home in of_layers or home.partition(".")[0] in _OF_BATCHES}
+    theirs = {name for name, home in homes.items() if home in of_layers or _is_of_models(home)}
     bases = {last_name(base) for base in node.bases}
     if _is_module(tree, node) or any(each in theirs for each in bases):
         return False
+    if any(_is_of_models(public_path(base)) for base in node.bases):
+        return False
     return any(map(_TRANSFORMS.search, bases))
+
+
+def _is_of_models(path: str) -> bool:
+    """Whether a module or class is of a library whose transforms are run where a model is."""
+    return path.partition(".")[0] in _OF_BATCHES | _OF_DISTRIBUTIONS
 
 
 def _is_module(tree: ast.Module, node: ast.ClassDef, hops: int = 4) -> bool:
