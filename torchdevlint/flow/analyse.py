@@ -199,11 +199,19 @@ def _enter_classes(machine: Machine, classes: list[ClassInfo], touched: Touch | 
 
 
 def _enter_functions(machine: Machine, touched: Touch | None) -> None:
-    """First those that nothing called so far, then those that were; at last those that the others defined inside."""
-    for called in (False, True, False):
-        for function in list(machine.functions.values()):
-            if (function.node in machine.entered) is called and function.node not in machine.looked_at:
-                _enter_function(machine, function, Entry("function", function.qualname, function.owner), touched)
+    """First those that nothing called so far, then those that were; at last what they define inside, however deep."""
+    _enter_those(machine, touched, called=False)
+    _enter_those(machine, touched, called=True)
+    known = -1
+    while known < len(machine.functions):
+        known = len(machine.functions)
+        _enter_those(machine, touched, called=False)
+
+
+def _enter_those(machine: Machine, touched: Touch | None, called: bool) -> None:
+    for function in list(machine.functions.values()):
+        if (function.node in machine.entered) is called and function.node not in machine.looked_at:
+            _enter_function(machine, function, Entry("function", function.qualname, function.owner), touched)
 
 
 def _scan(machine: Machine, tree: ast.Module) -> None:
