@@ -11,7 +11,7 @@ from torchdevlint.flow.scope.names import dotted_path, given_by_default, paramet
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.values import Conditions
+from torchdevlint.flow.state.values import Choice, Conditions, Const, Unknown
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
@@ -120,3 +120,10 @@ def is_list_by_text(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return is_list_by_text(node.left) or is_list_by_text(node.right)
     return isinstance(node, (ast.List, ast.ListComp))
+
+
+def is_flag(data: Choice) -> bool:
+    """Whether it is True or False in one case, and nothing that is known in the others: ``stop = False``."""
+    held = [each for _, each in data.alternatives]
+    said = [isinstance(each, Const) and isinstance(each.value, bool) for each in held]
+    return any(said) and all(known or isinstance(each, Unknown) for known, each in zip(said, held, strict=True))

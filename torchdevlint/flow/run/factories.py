@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import Collected, Placed
 from torchdevlint.flow.kinds.arrays import array_dimensions
-from torchdevlint.flow.kinds.converted import is_listed, is_made_where_taken
+from torchdevlint.flow.kinds.converted import is_flag, is_listed, is_made_where_taken
 from torchdevlint.flow.kinds.converted_beside import is_converted_beside, is_rebound
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
@@ -27,6 +27,7 @@ from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NONE,
+    NUMBER,
     UNKNOWN,
     Choice,
     Const,
@@ -172,7 +173,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         if data.given is not None and frame.context == "init" and data.given.origin is Origin.ARGUMENT:
             return Tensor(data.given, None, (), (Step(f"made of argument `{data.given.name}`", node),))
     if isinstance(data, Choice):
-        data = _without_none(data)
+        data = NUMBER if name == "torch.tensor" and is_flag(data) else _without_none(data)
     if isinstance(data, Tensor):
         return data if device == DEFAULT else created(frame, state, node, name, data.ndim, device)
     if isinstance(data, Choice) or (isinstance(data, Unknown) and device == DEFAULT):

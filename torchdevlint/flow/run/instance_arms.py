@@ -27,6 +27,10 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.patterns import regex
+
+_OTHERS = frozenset("list tuple set range dict int float bool complex str bytes np.ndarray numpy.ndarray".split())
+"""Classes of what is no tensor."""
 
 
 def refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:
@@ -95,9 +99,20 @@ def _classes_asked(frame: Frame, test: ast.Call, state: State) -> Value | None:
 
 
 def is_shown_no_tensor(conditions: Conditions, node: ast.expr) -> bool:
-    """Whether a test on the way here, ``torch.is_tensor(x)`` or ``isinstance(x, Tensor)``, says that it is none."""
+    """Whether a test on the way here, ``torch.is_tensor(x)`` or ``isinstance(x, list)``, says that it is none."""
     path = dotted_path(node)
-    return path is not None and any(not arm and _asks_for_tensor(str(key), path) for key, arm in conditions)
+    if path is None or not conditions:
+        return False
+    return any(_asks_for_others(str(key), path) if arm else _asks_for_tensor(str(key), path) for key, arm in conditions)
+
+
+def _asks_for_others(key: str, path: str) -> bool:
+    """``isinstance(x, list)``, ``isinstance(x, (float, np.ndarray))``, and nothing besides."""
+    asked = f"isinstance({path}, "
+    _, found, classes = key.partition(asked)
+    if not found or not key.endswith(")") or key.partition(":")[2] != f"{asked}{classes}":
+        return False
+    return _OTHERS.issuperset(regex(r"[\w.]+").findall(classes.removesuffix(")")))
 
 
 def _asks_for_tensor(key: str, path: str) -> bool:

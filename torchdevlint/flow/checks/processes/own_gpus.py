@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.processes import RankMismatch
-from torchdevlint.flow.kinds.options import default_of
 from torchdevlint.flow.kinds.ranks import asked_at
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -234,18 +233,13 @@ def _tail(call: ast.Call) -> str:
     return (dotted_path(call.func) or "").rpartition(".")[2]
 
 
-def backends(frame: Frame, unnamed: str = "nccl", by_default: bool = False) -> set[str]:
-    """What the process groups of this file are made with; a name that is not literal is a question mark.
-
-    With `by_default`, an option of the command line is what it is where nobody says otherwise.
-    """
+def backends(frame: Frame) -> set[str]:
+    """What the process groups of this file are made with; a name that is not literal is a question mark."""
     found: set[str] = set()
     for call in _calls(frame):
         if _tail(call) == "init_process_group":
             given = [*call.args[:1], *(each.value for each in call.keywords if each.arg == "backend")]
-            name = given[0] if given else ast.Constant(unnamed)
-            if by_default and isinstance(name, ast.Attribute):
-                name = default_of(frame, name) or name
+            name = given[0] if given else ast.Constant("nccl")
             found.add(str(name.value) if isinstance(name, ast.Constant) else "?")
     return found
 
