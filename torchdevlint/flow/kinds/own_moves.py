@@ -160,7 +160,7 @@ def _class_called(info: ClassInfo, call: ast.Call, resolve: Resolve) -> tuple[Cl
 def _moved_by_function(info: ClassInfo, call: ast.Call, resolve: Resolve) -> Iterator[ast.expr]:
     """What a call gives a function of the project that moves it to an accelerator: ``to_cuda(x)``, ``send(x, device)``.
 
-    Only a move of the parameter itself counts.
+    A move of the parameter itself counts, or of a part of it, or what is calculated of it: ``(low + step * n).to(place)``.
     """
     if not isinstance(call.func, ast.Name) or any(isinstance(each, ast.Starred) for each in call.args):
         return
@@ -169,9 +169,19 @@ def _moved_by_function(info: ClassInfo, call: ast.Call, resolve: Resolve) -> Ite
     if not isinstance(helper, Func):
         return
     methods = [each.func for each in nodes_in(helper.node, ast.Call) if _is_to_accelerator(each)]
-    moved = {each.value.id for each in methods if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)}
+    moved = {name for each in methods if isinstance(each, ast.Attribute) for name in _parts_of(each.value)}
     yield from (each for name, each in zip(positional_names(helper.node), call.args, strict=False) if name in moved)
     yield from (each.value for each in call.keywords if each.arg in moved)
+
+
+def _parts_of(node: ast.expr) -> Iterator[str]:
+    """The names of which an expression takes a part, or with which it calculates."""
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, (ast.Subscript, ast.UnaryOp)):
+        yield from _parts_of(node.value if isinstance(node, ast.Subscript) else node.operand)
+    elif isinstance(node, ast.BinOp):
+        yield from (*_parts_of(node.left), *_parts_of(node.right))
 
 
 def _is_to_accelerator(call: ast.Call) -> bool:

@@ -17,6 +17,7 @@ from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.tensors import (
     ANOTHER_ARM,
     ANOTHER_RETURN,
+    FIRST_STATE,
     RETURN,
     SIZED_ALIKE,
     TYPED_ALIKE,
@@ -32,6 +33,7 @@ from torchdevlint.flow.programs.texts.cuda_habit import named_in
 from torchdevlint.flow.programs.texts.gpu_choice import UNKNOWN, GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.programs.texts.mentions import Mentions
 from torchdevlint.flow.programs.texts.own_trainers import without_own_trainers
+from torchdevlint.flow.programs.texts.placed_results import is_placed_elsewhere
 from torchdevlint.flow.programs.texts.read_by_host import are_read_by_host
 from torchdevlint.flow.programs.texts.unplaced_loads import saving_with_devices
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
@@ -136,16 +138,16 @@ class Application:
 
         What is private is called in its own file, and so is what a program defines that nobody imports.
         """
+        if fact.operation == FIRST_STATE and self._project is not None:
+            return is_placed_elsewhere(fact.scope.rpartition(".")[2], self._project)
         if fact.operation not in (RETURN, ANOTHER_RETURN, ANOTHER_ARM, SIZED_ALIKE, TYPED_ALIKE):
             return False
         functions = (each for each in self._tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)))
         function = next((each for each in functions if each.name == fact.scope), None)
-        if function is None:
+        if function is None or self._project is None:
             return False
-        if function.name.startswith("_") or (is_program(self._tree) and not self._callers.importers()):
-            sites = own_call_sites(self._tree, function)
-        else:
-            sites = call_sites(self._tree, function, self._project) if self._project is not None else []
+        is_own = function.name.startswith("_") or (is_program(self._tree) and not self._callers.importers())
+        sites = own_call_sites(self._tree, function) if is_own else call_sites(self._tree, function, self._project)
         return bool(sites) and (are_moved_at_once(sites) or are_read_by_host(sites))
 
     @cached_property
