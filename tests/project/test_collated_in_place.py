@@ -66,3 +66,44 @@ def test_batches_of_a_loader_of_another_file(
     root = application(tmp_path, trainer=TRAINER, collate=COLLATE, main=main, other=other)
     assert found(root) == expected
     assert found(root, "TDL005") == LEFT
+
+
+DATA = """import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Rows(Dataset):
+    def __init__(self, rows, device):
+        self.rows = torch.tensor(rows).to(device)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index], 1
+
+def loader_of(rows, device):
+    return DataLoader(Rows(rows, device), batch_size=2)
+"""
+BUILDING = """import torch
+from torch import nn
+from data import loader_of
+from trainer import Trainer
+
+where = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+Trainer(nn.Linear(2, 2), loader_of([[1.0, 2.0]] * 10, where), where).run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("", "", [], id="a data set places its rows"),
+        pytest.param(".to(device)", "", LEFT, id="no data set places anything"),
+        pytest.param(".to(device)", ".to('cpu')", LEFT, id="on the host"),
+        pytest.param(".to(device)", ".to(torch.float32)", LEFT, id="a dtype"),
+    ],
+)
+def test_rows_of_a_data_set_of_another_file(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    data = DATA.replace(old, new) if old else DATA
+    root = application(tmp_path, trainer=TRAINER, data=data, main=BUILDING, other="A = 1\n")
+    assert found(root) == expected

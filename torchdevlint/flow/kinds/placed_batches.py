@@ -138,6 +138,16 @@ def collates_in_place(tree: ast.Module) -> bool:
     return bool(built) and all(has_placing_collate(tree, each) for each in built)
 
 
+def defines_placed_data(tree: ast.Module) -> bool:
+    """Whether a data set of a file, which gives its rows one by one, moves them, or speaks of their place."""
+    return any(_gives_rows(each) and _moves_any(each) for each in nodes_in(tree, ast.ClassDef))
+
+
+def _gives_rows(owner: ast.ClassDef) -> bool:
+    names = {each.name for each in owner.body if isinstance(each, ast.FunctionDef)}
+    return "__getitem__" in names and "forward" not in names
+
+
 def builds_loaders(tree: ast.Module) -> list[ast.Call]:
     """The calls of a file that build a loader."""
     return [each for each in nodes_in(tree, ast.Call) if last_name(each.func) == _LOADER]
