@@ -160,7 +160,7 @@ def _class_called(info: ClassInfo, call: ast.Call, resolve: Resolve) -> tuple[Cl
 def _moved_by_function(info: ClassInfo, call: ast.Call, resolve: Resolve) -> Iterator[ast.expr]:
     """What a call gives a function of the project that moves it to an accelerator: ``to_cuda(x)``, ``send(x, device)``.
 
-    A move of the parameter itself counts, or of a part of it, or what is calculated of it: ``(low + step * n).to(place)``.
+    A move of the parameter itself counts, or of a part of it, or of what is calculated with it: ``(x + n).to(place)``.
     """
     if not isinstance(call.func, ast.Name) or any(isinstance(each, ast.Starred) for each in call.args):
         return

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.scope.names import defaults, positional_names
+from torchdevlint.flow.scope.names import defaults, positional_names, public_path
 from torchdevlint.flow.state.devices import TOP, Device, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives, distribute
 from torchdevlint.flow.state.values import (
@@ -50,11 +50,23 @@ def read_by_class(node: ast.Call, callee: ast.Attribute, receiver: Value) -> Val
 def given_to(init: Func, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Given:
     """The arguments of a call of ``__init__`` that are in a place, name or bring one, or None, by parameter."""
     names = positional_names(init.node)[init.receiver is not None :]
-    bound: dict[str, Value] = {
-        name: Const(default.value) for name, default in defaults(init.node) if isinstance(default, ast.Constant)
-    }
+    known = ((name, _written(default)) for name, default in defaults(init.node))
+    bound: dict[str, Value] = {name: value for name, value in known if value is not None}
     bound |= {**dict(zip(names, arguments, strict=False)), **keywords}
     return tuple((name, value) for name, value in sorted(bound.items()) if _says_where(value))
+
+
+def _written(default: ast.expr | None) -> Value | None:
+    """A default that is written down: a constant, or ``torch.device("cpu")``."""
+    if isinstance(default, ast.Constant):
+        return Const(default.value)
+    if not isinstance(default, ast.Call) or len(default.args) != 1 or default.keywords:
+        return None
+    named = default.args[0]
+    is_device = (
+        isinstance(named, ast.Constant) and isinstance(named.value, str) and public_path(default.func) == "torch.device"
+    )
+    return Dev(literal(named.value)) if is_device else None  # type: ignore[attr-defined]
 
 
 def _says_where(value: Value) -> bool:
