@@ -19,7 +19,7 @@ from torchdevlint.flow.vouch.bound import Scope
 from torchdevlint.flow.vouch.devices import Meeting
 from torchdevlint.flow.vouch.names import assignable
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import inside, is_inside
+from torchdevlint.source.nodes import inside, is_inside, nodes_in
 
 _MAKERS = {FROM_DATA: "data set", FROM_TOKENIZER: "tokenizer"}
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
@@ -46,6 +46,8 @@ def record(
     while frame.called_at is not None and frame.context == "forward":
         node, frame = frame.called_at
 
+    if _gives_pictures(frame, node):
+        return
     led, beside = led_by(frame, node), _moved_beside(met, held, stayed[1])
     if led is not None and beside is None and _is_named_alone(frame, loaded):
         return
@@ -70,6 +72,12 @@ def record(
         )
 
     machine.record(("batch", loaded), make, state)
+
+
+def _gives_pictures(frame: Frame, node: ast.AST) -> bool:
+    """Whether what a call gives holds pictures: a pipeline of diffusers, which takes texts: ``pipe(prompts).images``."""
+    read = nodes_in(frame.function or frame.machine.tree, ast.Attribute) if isinstance(node, ast.Call) else ()
+    return any(each.value is node and each.attr == "images" for each in read)
 
 
 def _is_named_alone(frame: Frame, loaded: ast.AST) -> bool:
