@@ -75,7 +75,7 @@ def record(
 
 
 def _gives_pictures(frame: Frame, node: ast.AST) -> bool:
-    """Whether what a call gives holds pictures: a pipeline of diffusers, which takes texts: ``pipe(prompts).images``."""
+    """Whether what a call gives holds pictures, as of a pipeline of diffusers, which takes texts: `images`."""
     read = nodes_in(frame.function or frame.machine.tree, ast.Attribute) if isinstance(node, ast.Call) else ()
     return any(each.value is node and each.attr == "images" for each in read)
 
