@@ -276,7 +276,7 @@ def data_ndim(data: Value) -> int | None:
 
 
 def _make_like(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
-    """``zeros_like(x)``: where `x` is, unless ``device=`` says otherwise."""
+    """``zeros_like(x)``: where `x` is, unless ``device=`` says otherwise; and no Parameter, whatever `x` is."""
     given = arguments.keywords.get("device")
 
     def made(source: Value) -> Value:
@@ -284,7 +284,7 @@ def _make_like(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         if not isinstance(source, Tensor):
             return Tensor(TOP) if device is None else _placed_like(frame, state, node, name, Tensor(device))
         if device is None or device == source.device:
-            return source
+            return replace(source, parameter=False) if source.parameter else source
         return _placed_like(frame, state, node, name, Tensor(device, source.ndim, (), source.steps, True))
 
     source = arguments.value(0, "input")

@@ -64,7 +64,9 @@ def _as_parameter(data: Value, step: Step) -> Value:
     if isinstance(data, Choice):
         return distribute(data, lambda each: _as_parameter(each, step))
     if isinstance(data, Tensor):
-        return Tensor(data.device, data.ndim, data.creations, (*data.steps, step), data.moved, True)
+        # What is made like a parameter of another module is none of that module.
+        steps = data.steps if data.parameter else tuple(each for each in data.steps if not each.of_module)
+        return Tensor(data.device, data.ndim, data.creations, (*steps, step), data.moved, True)
     return Tensor(TOP, None, (), (step,), parameter=True)
 
 
