@@ -49,6 +49,9 @@ CHECKS = {
     "forgotten.left_of_unpacked": {
         "EVENTS": "FileStarted",
     },
+    "forgotten.made_as_large": {
+        "EVENTS": "FileEnded",
+    },
     "forgotten.own_movers": {
         "EVENTS": "FileStarted",
     },

@@ -6,7 +6,7 @@ Finds functions with a parameter `device` or `map_location` that they never read
 - what they return, or give to a model, is made on the default device, by `torch.zeros(..)` and its kin;
 - they read a checkpoint with `map_location="cpu"` and give it back;
 - they move whatever they are given, but for one case, or are called `to` or `change_device`, and move nothing;
-- they move several things but one, also as the `to` or `cuda` of an object;
+- they move several things but one, also as the `to` or `cuda` of an object, or make one of two as large there;
 - they choose one themselves, also where they read it only if it is None;
 - they move to it where it may be None, though it has a default: `self.device = device or "cpu"; self.to(device)`;
 - they call a function or class of the file, or `super().__init__(..)`, that takes it too, and is not given it.

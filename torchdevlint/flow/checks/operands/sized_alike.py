@@ -24,12 +24,13 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.followed_devices import root_of
 from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, last_name, parameter_names
-from torchdevlint.flow.scope.naming_cuda import cuda_in_words
+from torchdevlint.flow.scope.naming_cuda import cuda_in_words, names_cuda
+from torchdevlint.flow.scope.same_size import factories_by_size, told_place
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import UNKNOWN, Map, Record, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import UNKNOWN, Conditions, Map, Record, Seq, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import arguments_of, inside, once_a_node
 
@@ -132,7 +133,8 @@ def _note_returned(event: Returned) -> None:
     frame, function = event.frame, event.frame.function
     if function is None or isinstance(function, ast.Lambda) or frame.depth:
         return
-    made = [each for each in _tensors_in(event.value) if each.device == DEFAULT and each.creations]
+    held = _tensors_in(event.value, event.state.conditions)
+    made = [each for each in held if each.device == DEFAULT and each.creations]
     if not made:
         return
     stands_in = _stands_in(function)
@@ -178,14 +180,15 @@ def _part_of_whole_shape(frame: Frame, node: ast.AST) -> ast.expr | None:
     return holder if rooted and isinstance(holder, ast.Attribute) else None
 
 
-def _tensors_in(value: Value) -> Iterator[Tensor]:
-    """What is returned, or is a part of a tuple, a dict or an object of named fields that is."""
+def _tensors_in(value: Value, conditions: Conditions) -> Iterator[Tensor]:
+    """What is returned, or is a part of a tuple, a dict or an object of named fields that is, be it in one case."""
     parts: Iterable[Value] = (value,)
     if isinstance(value, Seq):
         parts = value.items or ()
     elif isinstance(value, (Map, Record)):
         parts = [each for _, each in value.items]
-    yield from (each for each in parts if isinstance(each, Tensor))
+    held = (each for part in parts for _, each in alternatives(part, conditions))
+    yield from (each for each in held if isinstance(each, Tensor))
 
 
 def _arguments(state: State, function: FunctionNode, surely: bool = False) -> Iterator[tuple[str, Tensor]]:
@@ -218,8 +221,18 @@ def _note_placed(event: Placed) -> None:
             record(frame, event.state, event.node, cuda_in_words(event.node), found)
             return
     node = event.node
+    if not isinstance(node, ast.Call) or names_cuda(node) is None:  # else a name holds it, which may be chosen
+        return
+    alike = () if isinstance(function, ast.Lambda) else factories_by_size(function)
+    for each in (each for calls in alike if node in calls for each in calls):
+        place = told_place(each)
+        if place is not None:
+            found = Given(frame.machine.text_of(place), f"`{frame.machine.text_of(each)}` is as large", each)
+            if says_more(frame, node, found.text, found.place):
+                record(frame, event.state, node, cuda_in_words(node), found)
+                return
     typed = _typed_after(node)
-    if typed is not None and isinstance(node, ast.Call) and not _is_told(typed):
+    if typed is not None and not _is_told(typed):
         text = frame.machine.text_of(typed)
         found = Given(f"{text}.device", f"`{text}` gives it its dtype", typed)
         if says_more(frame, node, found.text, found.place):
