@@ -28,7 +28,7 @@ from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.container_calls import container_method, make_record, record_method
 from torchdevlint.flow.run.functions import run_function, spread
 from torchdevlint.flow.run.getters import is_getter, looked_up
-from torchdevlint.flow.run.instances import given_to, read_by_class
+from torchdevlint.flow.run.instances import given_to, read_by_class, where_it_goes
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
 from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, run_as_module, unseen_result
@@ -330,7 +330,7 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     else:
         frame.machine.emit(Escaped(frame, arguments.all_values))
     if info.resolved or info.is_module or init is not None:
-        return made
+        return where_it_goes(made, init, node)
     return UNKNOWN
 
 

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.scope.names import defaults, positional_names, public_path
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import defaults, dotted_path, parameter_names, positional_names, public_path
+from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.state.devices import TOP, Device, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives, distribute
 from torchdevlint.flow.state.values import (
@@ -28,10 +30,13 @@ from torchdevlint.flow.state.values import (
     Partial,
     Record,
     Seq,
+    Step,
     Tensor,
     Unknown,
     Value,
 )
+from torchdevlint.source.functions import FunctionNode
+from torchdevlint.source.nodes import once_a_node
 
 Given = tuple[tuple[str, Value], ...]
 
@@ -67,6 +72,42 @@ def _written(default: ast.expr | None) -> Value | None:
         isinstance(named, ast.Constant) and isinstance(named.value, str) and public_path(default.func) == "torch.device"
     )
     return Dev(literal(named.value)) if is_device else None  # type: ignore[attr-defined]
+
+
+def where_it_goes(made: Obj, init: Func | None, node: ast.AST) -> Obj:
+    """A Module whose ``__init__`` brings all of it to a device that it is given: ``self.to(device)``."""
+    name = _own_place(init.node) if init is not None and made.info.is_module else None
+    told = dict(made.given or ()).get(name) if name is not None else None
+    if not isinstance(told, Dev) or told.device.origin is not Origin.EXPRESSION:
+        return made
+    return replace(made, device=told.device, placed=Step(f"built on {told.device.describe()}", node, of_module=True))
+
+
+@once_a_node
+def _own_place(init: FunctionNode | ast.Lambda) -> str | None:
+    """The parameter that a constructor moves `self` to, whatever happens, if nothing binds it anew."""
+    if isinstance(init, ast.Lambda):
+        return None
+    values = values_by_path(init)
+    for statement in init.body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and dotted_path(call.func) == "self.to" and len(call.args) == 1:
+            path = dotted_path(call.args[0]) or ""
+            kept = values.get(path, []) if path.startswith("self.") else []
+            name = _told(kept[0]) if len(kept) == 1 else path
+            return name if name in parameter_names(init) and name not in values else None
+    return None
+
+
+def _told(value: ast.expr) -> str:
+    """`device` in ``device or "cpu"``, ``device if device is not None else "cpu"`` and ``torch.device(device)``."""
+    if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or):
+        value = value.values[0]
+    elif isinstance(value, ast.IfExp) and none_test(value.test) is False:
+        value = value.body
+    elif isinstance(value, ast.Call) and public_path(value.func) == "torch.device" and value.args:
+        value = value.args[0]
+    return dotted_path(value) or ""
 
 
 def _says_where(value: Value) -> bool:
