@@ -314,6 +314,9 @@ CHECKS = {
     "registration.rebound_buffers": {
         "EVENTS": "AttributeAssigned",
     },
+    "registration.set_by_name": {
+        "FUNCTIONS": "builtins.setattr",
+    },
 }
 RULES = {
     "tdl001_unassigned_tensor_move": {

@@ -4,7 +4,8 @@
 Finds attributes of a `torch.nn.Module` that hold modules with parameters, or parameters, in a Python list, tuple or
 dict: `self.layers = [nn.Linear(8, 8) for _ in range(3)]`. The report stands at the assignment of the attribute, also
 when the container is filled later, by `append`, by index or by key, or in a method that only the `__init__` of a base
-calls. A comma at the end makes a tuple of one: `self.layer = nn.Linear(8, 8),`.
+calls; or at `setattr(self, f"block{i}", blocks)`, under a name that is worked out. A comma at the end makes a tuple of
+one: `self.layer = nn.Linear(8, 8),`.
 
 ## Why is this bad?
 A Module registers what is assigned to one of its attributes *directly*; it does not look into containers. So

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.registration.contents import OF_MODULES, Built, is_handed_on, is_module_type
 from torchdevlint.flow.kinds.element_calls import bound_by, calls_elements
+from torchdevlint.flow.kinds.held_modules import holds_parameters
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.annotations import without_none
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.annotations import annotation_name, without_none
+from torchdevlint.flow.scope.names import defaults, dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in, parts_of_tuple
 
 _WITHOUT_PARAMETERS = regex(
     r"(?:^|_)(?:loss(?:es)?|criteri\w+|metrics?|act|acts|activations?|transforms?|aug\w*|preprocess\w*|postprocess\w*"
@@ -93,8 +95,32 @@ def _is_given_module(built: Built, node: ast.expr, asked: bool) -> bool:
     if parameter is None or _WITHOUT_PARAMETERS.search(parameter.arg):
         return False
     if isinstance(node, ast.Call) and given is node.func:
-        return asked
+        return asked or (bool(node.args or node.keywords) and _makes_modules(built, parameter))
     return _is_module(built.info, parameter, told)
+
+
+def _makes_modules(built: Built, parameter: ast.arg) -> bool:
+    """Whether a call of a parameter gives a module: ``type[nn.Module]``, ``nn.Module``, or a layer that is its default.
+
+    A module that is called would give tensors, which nobody calls: so the class is meant.
+    """
+    annotation = without_none(parameter.annotation)
+    if annotation is None:
+        default = dict(defaults(built.method)).get(parameter.arg)
+        return default is not None and _is_layer(built.info, default)
+    if isinstance(annotation, ast.Subscript) and annotation_name(annotation.value) in ("Type", "type", "Callable"):
+        parts = parts_of_tuple(annotation.slice)
+        annotation = parts[-1] if parts else None
+    return annotation is not None and is_module_type(built.info, annotation)
+
+
+def _is_layer(info: ClassInfo, node: ast.expr) -> bool:
+    """Whether an expression names a class of modules that have parameters."""
+    name = info.public_name(node) or ""
+    if name.startswith("torch.nn."):
+        return name.removeprefix("torch.nn.") in torch_api.PARAMETER_MODULES
+    found = info.found(node)
+    return isinstance(found, Cls) and found.info.is_module and holds_parameters(found.info, None)
 
 
 def _hides_one(value: ast.expr, added: list[ast.expr]) -> bool:
