@@ -102,3 +102,24 @@ def test_a_name_may_be_of_a_class_that_moves_in_place(
     main = "import rays\nimport torch\nfrom step import step\n\nstep(torch.nn.Linear(3, 3), None, None, 'cuda')\n"
     written = application(tmp_path, step=STEP, rays=RAYS.format(method=method, other=other), main=main)
     assert found(written) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "expected"),
+    [
+        ("device", "device", []),
+        ("device, non_blocking=True", "device", ["step.py:TDL001"]),
+        ("device, non_blocking=True", "device, non_blocking=False", []),
+        ("device, non_blocking=True", "*args, **kwargs", []),
+        ("device, torch.float32", "device", ["step.py:TDL001"]),
+        ("*config", "device", []),
+    ],
+)
+def test_a_class_that_moves_in_place_takes_what_the_move_is_given(
+    tmp_path: Path, given: str, taken: str, expected: list[str]
+) -> None:
+    """A method that would raise TypeError is not the one that is called."""
+    rays = RAYS.format(method="to", other="sum").replace("def to(self, device):", f"def to(self, {taken}):")
+    step = STEP.replace("rays.to(device)", f"rays.to({given})")
+    main = "import rays\nimport torch\nfrom step import step\n\nstep(torch.nn.Linear(3, 3), None, None, 'cuda')\n"
+    assert found(application(tmp_path, step=step, rays=rays, main=main)) == expected

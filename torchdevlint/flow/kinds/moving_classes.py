@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Set
 
 from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
+from torchdevlint.flow.scope.signatures import fits
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
@@ -16,14 +17,17 @@ _NO_MORE = frozenset("object ABC Generic Protocol".split())
 _ASKED_ANEW = frozenset({"__getattr__", "__getattribute__"})
 
 
-def may_be_of_moving_class(frame: Frame, method: str, asked: Set[str] = frozenset()) -> bool:
+def may_be_of_moving_class(
+    frame: Frame, method: str, asked: Set[str] = frozenset(), call: ast.Call | None = None
+) -> bool:
     """Whether a class of the project has a `method` that moves its objects in place, and what else is `asked` of one.
 
-    What is kept or given, and of which nothing else is known, may be of such a class; what an object keeps is of
-    another class than the object. Nobody knows where too many files define one.
+    The method has to take what the `call` gives it. What is kept or given, and of which nothing else is known, may be
+    of such a class; what an object keeps is of another class than the object. Nobody knows where too many files define
+    one.
     """
     own = "" if frame.owner is None else frame.owner.node.name
-    if _is_in(frame.machine.tree, method, asked, own):
+    if _is_in(frame.machine.tree, method, asked, call, own):
         return True
     if frame.machine.others is None:
         return False
@@ -34,21 +38,22 @@ def may_be_of_moving_class(frame: Frame, method: str, asked: Set[str] = frozense
     for path in paths:
         module = project.library.get(path)
         project.used(path, "", module)
-        if module is not None and _is_in(module.tree, method, asked):
+        if module is not None and _is_in(module.tree, method, asked, call):
             return True
     return False
 
 
-def _is_in(tree: ast.Module, method: str, asked: Set[str], apart: str = "") -> bool:
+def _is_in(tree: ast.Module, method: str, asked: Set[str], call: ast.Call | None, apart: str = "") -> bool:
     """Whether a class of a file is one, but for the one of a name."""
-    return any(
-        moves == method and name != apart and (has is None or asked <= has)
-        for name, moves, has in _moving_in_place(tree)
-    )
+    for name, moves, has in _moving_in_place(tree):
+        may_be_called = moves.name == method and (call is None or fits(moves, call, bound=1))
+        if may_be_called and name != apart and (has is None or asked <= has):
+            return True
+    return False
 
 
 @once_a_node
-def _moving_in_place(tree: ast.Module) -> tuple[tuple[str, str, frozenset[str] | None], ...]:
+def _moving_in_place(tree: ast.Module) -> tuple[tuple[str, ast.FunctionDef, frozenset[str] | None], ...]:
     """A file's classes and their methods that move an object, with what else one has; None where that is not known."""
     classes = (
         each
@@ -56,7 +61,7 @@ def _moving_in_place(tree: ast.Module) -> tuple[tuple[str, str, frozenset[str] |
         if not any(last_name(base).endswith("Module") for base in each.bases)
     )
     return tuple(
-        (node.name, each.name, _had_by(node))
+        (node.name, each, _had_by(node))
         for node in classes
         for each in node.body
         if isinstance(each, ast.FunctionDef) and (any(_writes_to_own(each)) or _gives_nothing(each))

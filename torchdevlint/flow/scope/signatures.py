@@ -28,6 +28,13 @@ def takes(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, count: 
     return (by_name_alone | set(names[count:])) <= have_default | given
 
 
+def fits(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, bound: int = 0) -> bool:
+    """Whether a function takes what a call gives it, behind so many parameters that are `bound`: the object itself."""
+    keywords = {each.arg or "**" for each in call.keywords}
+    keywords |= {"*" for each in call.args if isinstance(each, ast.Starred)}
+    return takes(function, bound + len(call.args), keywords)
+
+
 @once_a_node
 def _named(
     function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,

@@ -48,7 +48,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
         return
     if frame.machine.muted or not _has_a_name(frame, receiver, state) or _is_written_in_place(receiver):
         return
-    evidence = tensor_evidence(frame, receiver, state, method)
+    evidence = tensor_evidence(frame, receiver, state, call)
     evidence = made_anew.told_by_method(frame, call, state) if evidence is None else evidence
     if evidence is None or _is_trial(frame, receiver, state):
         return

@@ -10,7 +10,7 @@ from torchdevlint.flow.kinds.moved_beside import moved_beside
 from torchdevlint.flow.kinds.moving_classes import may_be_of_moving_class
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, is_called_loader
+from torchdevlint.flow.scope.names import dotted_path, is_called_loader, last_name
 from torchdevlint.flow.scope.uses import Scope, Uses, uses_in
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -29,7 +29,7 @@ _CALLED_DATA = regex(r"(?:\w+_)?(?:batch|inputs|samples?|features|targets|labels
 """Names of dicts that hold tensors: a second witness, beside a loop that does nothing but move each value."""
 
 
-def tensor_evidence(frame: Frame, node: ast.expr, state: State, method: str = "to") -> Evidence | None:
+def tensor_evidence(frame: Frame, node: ast.expr, state: State, call: ast.Call | None = None) -> Evidence | None:
     """Why `node` is a tensor, as related places; None if it is not, or nobody knows.
 
     Of a tensor nobody asks whether it has a ``to``.
@@ -54,16 +54,16 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State, method: str = "t
         evidence = _element_of_batch(frame, node, state) or _value_of_batch(frame, node)
     if evidence is None:
         evidence = _shown(frame, node, moved_beside(frame, node))
-    return None if evidence is None or _may_move_in_place(frame, node, method) else evidence
+    return None if evidence is None or _may_move_in_place(frame, node, call) else evidence
 
 
-def _may_move_in_place(frame: Frame, node: ast.expr, method: str) -> bool:
-    """Whether a name or attribute of unknown value may be an object of the project whose `method` moves it in place."""
+def _may_move_in_place(frame: Frame, node: ast.expr, call: ast.Call | None) -> bool:
+    """Whether a name or attribute of unknown value may be an object of the project that the call moves in place."""
     path, scope = dotted_path(node), frame.function or frame.machine.tree
     if path is None or scope is None or isinstance(node, ast.Subscript):
         return False
     asked = {each.attr for each in nodes_in(scope, ast.Attribute) if dotted_path(each.value) == path}
-    return may_be_of_moving_class(frame, method, asked)
+    return may_be_of_moving_class(frame, "to" if call is None else last_name(call.func), asked, call)
 
 
 def _is_of_batch(frame: Frame, node: ast.Subscript, found: list[Value]) -> bool:

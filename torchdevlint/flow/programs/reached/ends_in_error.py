@@ -18,6 +18,7 @@ from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import Defined, defined, definitions
 from torchdevlint.flow.scope.names import public_path
+from torchdevlint.flow.scope.signatures import fits
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -167,8 +168,8 @@ def _does_not_take(scope: Scope, call: ast.Call) -> bool:
         return False
     function = _defined_as(scope, call.func.id)
     if isinstance(function, ast.ClassDef):
-        return (made := _init_of(function)) is not None and not _takes(made, call, 1)
-    return isinstance(function, _FUNCTIONS) and not function.decorator_list and not _takes(function, call, 0)
+        return (made := _init_of(function)) is not None and not fits(made, call, bound=1)
+    return isinstance(function, _FUNCTIONS) and not function.decorator_list and not fits(function, call)
 
 
 def _is_bound_in_function(scope: Scope, name: str) -> bool:
@@ -209,24 +210,3 @@ def _init_of(node: ast.ClassDef) -> ast.FunctionDef | None:
     init = methods.get("__init__")
     is_plain = not node.decorator_list and not node.keywords and "__new__" not in methods
     return init if is_plain and init is not None and not init.decorator_list else None
-
-
-def _takes(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, first: int) -> bool:
-    """Whether a function takes the arguments of a call after its `first` ones, and needs no others."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    names = [each.arg for each in positional][first:]
-    with_default = {each.arg for each in positional[len(positional) - len(arguments.defaults) :]}
-    alone = [each.arg for each in arguments.kwonlyargs]
-    with_default |= {
-        each.arg for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value is not None
-    }
-    if len(call.args) > len(names) and arguments.vararg is None:
-        return False
-    given = names[: len(call.args)]
-    named = [each.arg for each in call.keywords]
-    if not arguments.kwarg and any(each not in names and each not in alone for each in named):
-        return False
-    if any(each in given for each in named) and not arguments.posonlyargs:
-        return False
-    return {*names, *alone} <= {*given, *named} | with_default
