@@ -34,6 +34,9 @@ CHECKS = {
     "forgotten.left_in_one_case": {
         "EVENTS": "FileEnded",
     },
+    "forgotten.left_in_other_method": {
+        "EVENTS": "FileStarted",
+    },
     "forgotten.left_of_pairs": {
         "EVENTS": "FileEnded",
     },

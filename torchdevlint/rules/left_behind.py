@@ -25,6 +25,9 @@ def of_left(fact: LeftBehind) -> Report:
         return _report(fact, f"{function} asks {move}, and leaves {left} where it is", f"move {left} there")
     if fact.among == "beside":
         return _report(fact, f"{function} moves others by {move}, and leaves {left} where it is", as_well, moved)
+    if fact.among == "twin":
+        said = f"{function} gives a model {left} as it came, and another method moves it by {move}"
+        return _report(fact, said, as_well, moved, symptom=_RAISES)
     if fact.among == "cases":
         said = f"{function} moves what it makes by {move}, and leaves {left} of another case where it is"
         return _report(fact, said, as_well, moved)

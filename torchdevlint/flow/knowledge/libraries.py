@@ -77,6 +77,11 @@ _SINGLE_CLASSES: tuple[tuple[tuple[str, ...], str, Known], ...] = (
     (("sentence_transformers",), "SentenceTransformer CrossEncoder", _WITH_DEVICE),
     (("peft",), "PeftModel PeftModelForCausalLM", _WITH_DEVICE),
     (("torch_geometric",), "MessagePassing", _CONVOLUTION),
+    (
+        ("torch_geometric",),
+        "MLP GCN GraphSAGE GIN GAT PNA EdgeCNN GAE VGAE ARGA ARGVA DimeNet DimeNetPlusPlus GraphUNet SchNet",
+        _MODULE,
+    ),
     (("torch_geometric",), "Data Batch HeteroData TemporalData", _CONTAINER),
     (("pyro",), "PyroModule PyroSample", _MODULE),
     (("gpytorch",), "Module Mean Likelihood ExactGP ApproximateGP GP MarginalLogLikelihood", _MODULE),

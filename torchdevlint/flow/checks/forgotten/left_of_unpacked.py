@@ -19,18 +19,18 @@ from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.run.arguments import evaluate_arguments
 from torchdevlint.flow.run.batch_beside import is_taken_along, scatters, taken_by_name
 from torchdevlint.flow.run.moves import method_device, to_device
-from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_quantity
 from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, parameter_names, public_path
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
-from torchdevlint.flow.state.devices import Device, on_cpu
+from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Tensor, Unknown, Value
+from torchdevlint.flow.state.values import Library, Tensor, Unknown, Value
 from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
@@ -69,7 +69,7 @@ def _left_in(function: FunctionNode) -> dict[str, _Left]:
         beside = {name: moves[name] for name in names if name in moves}
         for name, at in names.items() if beside else ():
             bound = sum(is_bound for _, is_bound, _ in bindings.get(name, ()))
-            if name not in beside and bound == 1 and not is_bookkeeping(name):
+            if name not in beside and bound == 1 and not is_quantity(name):
                 found[name] = _Left(at, beside, source)
     return {name: left for name, left in found.items() if is_left_alone(function, name)}
 
@@ -104,7 +104,7 @@ def _is_of_other(node: ast.expr) -> bool:
 def _note_operation(event: Operated) -> None:
     left = _candidates(event.frame, event.state, event.operands)
     for at, one, other in left:
-        if _is_tensor_in(event.frame, event.node, at):
+        if not is_bookkeeping(at.id) and _is_tensor_in(event.frame, event.node, at):
             _note(event.frame, event.state, at, one, other)
 
 
@@ -113,16 +113,26 @@ def _note_layer(event: LayerCalled) -> None:
 
 
 def _note_called(event: ModuleCalled | UnknownCalled) -> None:
-    _note_given(event.frame, event.state, event.node, event.arguments.pairs)
+    of_graphs = isinstance(event, ModuleCalled) and _is_of_graphs(event.module)
+    _note_given(event.frame, event.state, event.node, event.arguments.pairs, of_graphs)
 
 
-def _note_given(frame: Frame, state: State, node: ast.Call, given: Given) -> None:
+def _is_of_graphs(module: Value) -> bool:
+    """Whether it takes nothing but tensors: nodes, and the edges between them, by which it looks the nodes up."""
+    return isinstance(module, Library) and module.name.startswith("torch_geometric.nn.")
+
+
+def _note_given(frame: Frame, state: State, node: ast.Call, given: Given, of_graphs: bool = False) -> None:
     """``criterion(output, y)`` and ``model(ids, attention_mask=mask)``: both take tensors, in one place."""
     left = _candidates(frame, state, given)
     if not left:
         return
     compares = is_named_like_a_loss(node.func) and len(node.args) == len(given) == 2
     for at, one, other in left:
+        if of_graphs:
+            _note(frame, state, at, one, other)
+        if is_bookkeeping(at.id):
+            continue
         taken = at in taken_by_name(node) or (is_named_like_a_model(node.func) and is_taken_along(at))
         if compares or taken or _is_used_as_tensor(frame, at):
             _note(frame, state, at, one, other)
@@ -139,7 +149,7 @@ def _candidates(
     if not known:
         return []
     names = [at for at, value in given if isinstance(at, ast.Name) and at.id in known and _is_unknown(value)]
-    names = [at for at in names if _is_as_given(frame.machine.tree, function, known[at.id].source)]
+    names = [at for at in names if _is_of_caller(frame.machine.tree, function, known[at.id].source)]
     if not names or state.guarded or scatters(frame) or moves_batches(frame):
         return []
     places = list(map(_place, (value for _, value in given)))
@@ -153,7 +163,7 @@ def _candidates(
     return found
 
 
-def _is_as_given(tree: ast.Module, function: FunctionNode, source: ast.expr) -> bool:
+def _is_of_caller(tree: ast.Module, function: FunctionNode, source: ast.expr) -> bool:
     """Whether callers in this file, if any, give an argument as a loop got it: others may have moved all of it."""
     name = source.id if isinstance(source, ast.Name) else ""
     return name not in parameter_names(function) or gets_batches(tree, function, name)
@@ -172,8 +182,12 @@ def _place(value: Value) -> Device | None:
     return value.given if isinstance(value, Unknown) else None
 
 
+def _is_as_given(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.device.origin is Origin.ARGUMENT and not value.moved
+
+
 def _is_unknown(value: Value) -> bool:
-    return all(isinstance(each, Unknown) for _, each in alternatives(value))
+    return all(isinstance(each, Unknown) or _is_as_given(each) for _, each in alternatives(value))
 
 
 def _is_tensor_in(frame: Frame, node: ast.AST, at: ast.Name) -> bool:
