@@ -275,6 +275,8 @@ def run_body(activation: Frame, state: State) -> Value:
         machine.calls_elsewhere_left -= 1
     machine.activations += 1
     activation.activation = machine.activations
+    if owner_of(activation.closure) is not None:
+        machine.activations_elsewhere.add(str(activation.activation))
     activation.tensor_names = tuple(
         name for name, value in state.env.items() if type(value) is Tensor and not value.creations
     )

@@ -231,7 +231,8 @@ def check(
         return False
     if stayed[1].device.origin is Origin.KEPT and frame.entry.kind == "init":
         return False
-    if stayed[1].device == CPU and moved[1].device == MODEL and frame.context != "forward":
+    by_loader = frame.machine.entry_node in frame.machine.pipeline  # whose model is where its inputs are
+    if stayed[1].device == CPU and moved[1].device == MODEL and (by_loader or frame.context != "forward"):
         return False
     frame.machine.emit(Mixed(frame, state, node, operation, stayed, moved, written))
     return moved[1].device.origin is Origin.LITERAL

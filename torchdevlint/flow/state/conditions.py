@@ -63,6 +63,11 @@ def leave_device_open(conditions: Conditions) -> bool:
     return any(type(key) is Switch and key.absent is arm for key, arm in conditions)
 
 
+def asks_for_none(key: str) -> bool:
+    """Whether the test with this key asks whether something is there at all."""
+    return key.endswith(" is None")
+
+
 def asks_kind_of(key: str, name: str) -> bool:
     """Whether the test with this key asks what kind of thing `name` is, such as a tensor or an array."""
     return any(f"{function}({name}" in key for function in _OF_KIND)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.state.arrivals import Arrivals, Key
+from torchdevlint.flow.state.conditions import asks_for_none, either
 from torchdevlint.flow.state.entries import Entry, Held, Outcome
 from torchdevlint.flow.state.limits import MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE, calls_followed
 from torchdevlint.flow.state.near import Near
@@ -159,6 +160,8 @@ class Machine:
         self.calls_elsewhere_left = MAX_CALLS_ELSEWHERE
         self.statements_elsewhere_left = MAX_STATEMENTS_ELSEWHERE
         self.activations = 0
+        self.activations_elsewhere: set[str] = set()
+        """The numbers of those of functions of other files, which begin the keys of the tests there."""
         self.active: list[ast.AST] = []
         self.runs: dict[ast.AST, int] = {}
         self.memo: dict[tuple[object, ...], Outcome] = {}
@@ -197,6 +200,8 @@ class Machine:
         """Keys of facts, and ends of such keys, that something else says the reason of."""
         self.held: dict[Key, Held] = {}
         """The facts that were recorded."""
+        self.elsewhere: dict[Key, Conditions] = {}
+        """Those of other files that hold on some paths, with the conditions of these."""
 
     def emit(self, event: object) -> None:
         """Tell those who look on at events of this kind that something happens (see `torchdevlint.flow.events`)."""
@@ -267,11 +272,14 @@ class Machine:
     def record(self, key: Key, make: Callable[[], Fact], state: State, argument: str | None = None) -> None:
         """Keep the fact that `make` gives, unless the path is not one that facts come from.
 
-        Of what another file does, only what it does on every path counts: which one is taken, its caller may know.
+        Of what another file does, only what it does on every path counts: which one is taken, its caller may know. So
+        does what it does in both arms of a test, and where something is there, since that is what the caller gave.
         Of several facts with one `key`, the first of the highest standing stays. It falls if each of these takes an
         `argument` of the function that was entered to be elsewhere, and calls give it one of the CPU.
         """
-        if self.muted or state.without_accelerator or (state.conditions and self.reading.is_elsewhere):
+        if self.muted or state.without_accelerator:
+            return
+        if state.conditions and self.reading.is_elsewhere and not self._is_on_every_path(key, state.conditions):
             return
         if self.is_without_accelerator(state.conditions):
             return
@@ -283,6 +291,18 @@ class Machine:
         if self.standing == held.standing:
             assumed = None if argument is None or self.entry_node is None else (self.entry_node, argument)
             held.assumed[assumed] = None
+
+    def _is_on_every_path(self, key: Key, conditions: Conditions) -> bool:
+        """Whether what this file does there, and what it gives, decide the path, as far as that is decided."""
+        left = tuple(each for each in conditions if not (asks_for_none(each[0]) or self._is_asked_here(each[0])))
+        known = self.elsewhere.get(key)
+        both = left if known is None else either(known, left)
+        self.elsewhere[key] = left if both is None else both
+        return both == ()
+
+    def _is_asked_here(self, key: str) -> bool:
+        activation = key.partition(".")[0]
+        return activation.isdigit() and activation not in self.activations_elsewhere
 
     def record_anyway(self, key: Key, make: Callable[[], Fact]) -> None:
         """Like `record`, for facts that hold with and without an accelerator."""
