@@ -40,6 +40,9 @@ CHECKS = {
     "forgotten.left_of_pairs": {
         "EVENTS": "FileEnded",
     },
+    "forgotten.left_of_records": {
+        "EVENTS": "FileEnded",
+    },
     "forgotten.left_of_returned": {
         "EVENTS": "FileEnded",
     },

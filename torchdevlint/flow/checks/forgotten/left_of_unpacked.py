@@ -64,7 +64,7 @@ def _left_in(function: FunctionNode) -> dict[str, _Left]:
         return {}
     bindings = bindings_in(function)
     found: dict[str, _Left] = {}
-    for target, source in _taken_apart(function):
+    for target, source in taken_apart(function):
         names = {each.id: each for each in target.elts if isinstance(each, ast.Name)}
         beside = {name: moves[name] for name in names if name in moves}
         for name, at in names.items() if beside else ():
@@ -74,7 +74,7 @@ def _left_in(function: FunctionNode) -> dict[str, _Left]:
     return {name: left for name, left in found.items() if is_left_alone(function, name)}
 
 
-def _taken_apart(function: FunctionNode) -> Iterator[tuple[ast.Tuple, ast.expr]]:
+def taken_apart(function: FunctionNode) -> Iterator[tuple[ast.Tuple, ast.expr]]:
     """The targets of ``x, y = draw()`` and ``for x, y in drawn``, and what they are taken from."""
     for statement in nodes_in(function, ast.Assign):
         target = statement.targets[0]
