@@ -9,6 +9,7 @@ from torchdevlint.flow.kinds.annotated import is_annotated_module
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.knowledge.libraries import DETACHING, OTHER_FRAMEWORKS
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
+from torchdevlint.flow.scope.brought_attributes import brought_by_methods
 from torchdevlint.flow.scope.brought_detached import brought_beside_detached
 from torchdevlint.flow.scope.brought_reads import brings_any, stem_text
 from torchdevlint.flow.scope.brought_twins import brought_besides
@@ -45,7 +46,7 @@ def note_read(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> boo
     if place is not None and _is_chosen(place) and not _is_of_function(frame, function, read):
         frame.machine.emit(ReadByHost(frame, state, node, (read, given_tensor(place, read))))
         return True
-    brought = brought_besides(function, node)
+    brought = brought_besides(function, node) or brought_by_class(frame, function, node)
     if brought is not None:
         device, step = Device(Origin.ARGUMENT, stem_text(node)), Step("read after a copy to the CPU here", brought)
     elif (beside := brought_as_detached(frame, state, node)) is not None:
@@ -172,6 +173,14 @@ def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Cal
         given = Tensor(TOP if root is None else Device(Origin.ARGUMENT, root), None, (), (step,))
         frame.machine.emit(ReadByHost(frame, state, node, (detached, given), given=root is None))
     return root is not None
+
+
+def brought_by_class(frame: Frame, function: Scope, node: ast.Call) -> ast.Call | None:
+    """What another method of the class brings to the CPU, where it reads the same attribute."""
+    if frame.owner is None:
+        return None
+    methods = [each for info in frame.owner.mro for each in info.methods.values()]
+    return brought_by_methods(methods, function, node)
 
 
 def brought_as_detached(frame: Frame, state: State, node: ast.Call) -> ast.Call | None:

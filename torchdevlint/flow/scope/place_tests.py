@@ -81,8 +81,12 @@ def _binds(node: ast.AST, names: set[str]) -> bool:
 def comes_back(function: Scope, read: ast.AST) -> bool:
     """Whether a name in what is read is bound to what a function has brought to the CPU: ``x = x.cpu()``."""
     names = {each.id for each in inside(read) if isinstance(each, ast.Name)}
-    values = (value for name in names for value in values_by_path(function).get(name, ()))
-    return any(not isinstance(_brought(each), ast.Pass) for value in values for each in inside(value))
+    return any(map(brings, (value for name in names for value in values_by_path(function).get(name, ()))))
+
+
+def brings(value: ast.expr) -> bool:
+    """Whether an expression brings anything to the CPU: ``f(x.cpu())``."""
+    return any(not isinstance(_brought(each), ast.Pass) for each in inside(value))
 
 
 def _brought(node: ast.AST) -> ast.AST:

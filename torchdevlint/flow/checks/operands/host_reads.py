@@ -17,7 +17,7 @@ from torchdevlint.flow.kinds.parameters import came_as_argument, is_input
 from torchdevlint.flow.kinds.sizes import is_one_of_array
 from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.knowledge.array_readers import reads_on_host
-from torchdevlint.flow.run.numpy_reads import brought_as_detached
+from torchdevlint.flow.run.numpy_reads import brought_as_detached, brought_by_class
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
@@ -308,7 +308,7 @@ def _is_made(value: Tensor) -> bool:
 
 def _is_brought_elsewhere(frame: Frame, function: ast.FunctionDef, read: ast.Call) -> bool:
     """Whether this code brings what it reads to the CPU where it reads it, or what comes with it, another time."""
-    if brought_besides(function, read) is not None:
+    if brought_besides(function, read) is not None or brought_by_class(frame, function, read) is not None:
         return True
     return bool(name := read_name(read)) and brought_by_another(frame.machine.tree, function, name) is not None
 
