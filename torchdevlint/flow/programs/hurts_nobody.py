@@ -37,9 +37,10 @@ from torchdevlint.flow.programs.placed.collated_in_place import is_in_place
 from torchdevlint.flow.programs.placed.made_for_others import is_made_for_others
 from torchdevlint.flow.programs.placed.on_accelerators import MIXING, OnAccelerators
 from torchdevlint.flow.programs.reached.abandoned_files import is_left_over
-from torchdevlint.flow.programs.reached.application import Application, has_part_in
+from torchdevlint.flow.programs.reached.application import Application
 from torchdevlint.flow.programs.reached.composed import is_transform_alone
 from torchdevlint.flow.programs.reached.dead_lines import DeadLines
+from torchdevlint.flow.programs.reached.dead_parts import begins_in, has_part_in
 from torchdevlint.flow.programs.reached.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.reached.leading_to import LeadingTo
 from torchdevlint.flow.programs.reached.local_to_tests import (
@@ -91,8 +92,8 @@ class Harm:
             return fact
         if isinstance(fact, MIXING) and is_met_in_test(fact, self._tree, self._text, self._project):
             return replace(fact, hurts_nobody=True)
-        if fact.at.file:  # what is tried here meets there
-            return replace(fact, hurts_nobody=True) if self._is_left_over else fact
+        if fact.at.file:  # what begins here meets there
+            return replace(fact, hurts_nobody=fact.hurts_nobody or self._is_left_over or begins_in(fact, self._is_dead))
         nobody_comes = self._is_left_over or self._is_of_test(fact.at) or has_part_in(fact, self._is_dead)
         hurts_nobody = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at) or self._never_ends(fact)
         return replace(fact, hurts_nobody=True) if hurts_nobody else fact

@@ -7,7 +7,6 @@ none of them comes to hurts nobody, and where all of them run on the current GPU
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import PurePath
 
@@ -27,6 +26,7 @@ from torchdevlint.flow.facts.tensors import (
 )
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.reached.coming import Programs
+from torchdevlint.flow.programs.reached.dead_parts import has_part_in
 from torchdevlint.flow.programs.reached.ways import Ways, top_level
 from torchdevlint.flow.programs.texts.callers import Callers
 from torchdevlint.flow.programs.texts.cuda_habit import named_in
@@ -48,7 +48,6 @@ from torchdevlint.flow.scope.rendezvous import (
     meets_on_this_machine,
     starts_a_group,
 )
-from torchdevlint.model import Span
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.modules import ModuleFile, ModuleText
@@ -63,14 +62,6 @@ _FEWEST_OTHERS = 4
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MOST_FILES = 120
 """Where programs are made of more files, what they do is not known."""
-
-
-def has_part_in(fact: Fact, is_dead: Callable[[Span], bool]) -> bool:
-    """Whether places are dead without which a fact is none: where it is, or where all begins that it is about."""
-    begins = fact.creations if isinstance(fact, MixedDevices) else ()
-    if is_dead(fact.at):
-        return True
-    return bool(begins) and all(not each.span.file and is_dead(each.span) for each in begins)
 
 
 class Application:

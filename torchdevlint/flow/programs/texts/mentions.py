@@ -136,12 +136,15 @@ class Mentions:
         if paths is None or len(paths) > _MOST_FILES:
             return False
         word = re.compile(rf"\b{re.escape(node.name)}\b")
-        texts = [text for path in paths if (text := self._project.text_of(path)) is not None]
+        notebooks = [path for path in beside if path.endswith(NOTEBOOK) and node in self._tree.body]
+        texts = [text for path in (*paths, *notebooks) if (text := self._project.text_of(path)) is not None]
         return not any(self._may_mean_it(each, node, word) for each in texts)
 
     def _is_said_beside(self, path: str, node: _Definition) -> bool:
         """Whether what is no code may mean a definition; documents and notebooks write a method with its object."""
-        if node in self._tree.body or not path.endswith(_WITH_OBJECTS):
+        if node in self._tree.body:
+            return not path.endswith(NOTEBOOK)  # the code of a notebook is read as that of other files
+        if not path.endswith(_WITH_OBJECTS):
             return True
         text = self._project.text_of(path)
         return text is None or re.search(rf"[.'\"`]{re.escape(node.name)}\b", text.text) is not None
