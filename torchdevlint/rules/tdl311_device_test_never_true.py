@@ -61,6 +61,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from torchdevlint.flow.checks.operands.asked_types import adds_nothing
+from torchdevlint.flow.checks.operands.tuning import only_tunes
 from torchdevlint.flow.events import Asked, Compared
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once
@@ -79,7 +80,7 @@ from torchdevlint.model import Applicability, Report, Severity, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import added_after, cut_after, fix
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import assignment_of, inside, is_inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = "test"
@@ -149,7 +150,7 @@ def _note_comparison(event: Compared) -> None:
         kind = _kind(event.frame, event.state, asked, value, wanted, isinstance(symbol, (ast.In, ast.NotIn)))
         if kind == "number" and not (isinstance(symbol, ast.Eq) and _is_made_of_name(event, wanted_node)):
             continue  # what follows ``!=`` is a move, which does nothing to what is there
-        if kind and not _asks_more(event.frame, node, asked) and not _only_tunes(event.frame, event.state, node):
+        if kind and not _asks_more(event.frame, node, asked) and not only_tunes(event.frame, event.state, node):
             _record_comparison(event, kind, asked, wanted_node, wanted)
             return
 
@@ -252,19 +253,6 @@ def _asks_more(frame: Frame, node: ast.Compare, asked: ast.expr) -> bool:
     return False
 
 
-def _only_tunes(frame: Frame, state: State, node: ast.Compare) -> bool:
-    """Whether all that depends on it are switches of a backend, which do nothing where that is not used.
-
-    ``if device != "cpu": torch.backends.cudnn.benchmark = True``.
-    """
-    tests = [each for each in nodes_in(frame.function or frame.machine.tree, ast.If) if is_inside(node, each.test)]
-    if len(tests) != 1 or tests[0].orelse:
-        return False
-    made = [each.targets[0] if each is not None else None for each in map(assignment_of, tests[0].body)]
-    held = [frame.evaluate(each.value, state) if isinstance(each, ast.Attribute) else None for each in made]
-    return all(isinstance(each, Ref) and each.name.startswith("torch.backends.") for each in held)
-
-
 def _knows_others(frame: Frame) -> bool:
     scope = frame.function or frame.machine.tree
     return _OF_GPU.search(frame.machine.text_of(scope)) is not None
@@ -304,7 +292,8 @@ def _note_asked(event: Asked) -> None:
     """``if torch.cuda.is_available:``, also under ``not``, ``and`` and ``or``; ``2 * torch.cuda.device_count``."""
     node, name, machine = event.node, event.value.name, event.frame.machine
     if name in QUESTIONS and node in branched_by(machine.reading.tree_here):
-        _record_uncalled(event.frame, event.state, node, "uncalled", name == "torch.cuda.is_available")
+        if not only_tunes(event.frame, event.state, node, seeds=True):
+            _record_uncalled(event.frame, event.state, node, "uncalled", name == "torch.cuda.is_available")
     elif name in COUNTS:
         _record_uncalled(event.frame, event.state, node, "uncounted")
 
