@@ -107,3 +107,56 @@ def test_rows_of_a_data_set_of_another_file(tmp_path: Path, old: str, new: str, 
     data = DATA.replace(old, new) if old else DATA
     root = application(tmp_path, trainer=TRAINER, data=data, main=BUILDING, other="A = 1\n")
     assert found(root) == expected
+
+
+USING = """import torch
+from torch.utils.data import DataLoader
+from warping import DEVICE
+
+def test(rows, model=None):
+    model = model.to(DEVICE)
+    model.eval()
+    for batch in DataLoader(rows):
+        x = torch.reshape(batch["x"], (3, 3)).to(DEVICE)
+        pose = torch.reshape(batch["pose"], (3, 3))
+        out = model(x, pose)
+        print(out.sum().item())
+"""
+STEREO = """import torch
+from torch import nn
+from warping import warped
+
+class Stereo(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x, pose):
+        return warped(self.layer(x), pose)
+"""
+WARPING = """import torch
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def warped(maps, pose):
+    return maps * pose[0].to(DEVICE)
+"""
+TESTING = """from stereo import Stereo
+from using import test
+
+test([1, 2], Stereo())
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="a function that it is handed on to moves a part"),
+        pytest.param("pose[0].to(DEVICE)", "pose[0]", True, id="nothing moves it"),
+        pytest.param("pose[0].to(DEVICE)", "pose[0].to(maps.dtype)", True, id="a dtype"),
+    ],
+)
+def test_what_a_model_of_another_file_moves(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    warping = WARPING.replace(old, new) if old else WARPING
+    root = application(tmp_path, using=USING, stereo=STEREO, warping=warping, main=TESTING, other="A = 1\n")
+    assert ("using.py:TDL005" in found(root)) is is_found

@@ -168,10 +168,15 @@ def _moved_by_function(info: ClassInfo, call: ast.Call, resolve: Resolve) -> Ite
     helper = resolve(bound) if bound is not None else None
     if not isinstance(helper, Func):
         return
-    methods = [each.func for each in nodes_in(helper.node, ast.Call) if _is_to_accelerator(each)]
-    moved = {name for each in methods if isinstance(each, ast.Attribute) for name in _parts_of(each.value)}
+    moved = moved_names(helper.node)
     yield from (each for name, each in zip(positional_names(helper.node), call.args, strict=False) if name in moved)
     yield from (each.value for each in call.keywords if each.arg in moved)
+
+
+def moved_names(function: ast.AST) -> set[str]:
+    """The names that a function moves to an accelerator, or of which it moves a part or what it calculates."""
+    methods = [each.func for each in nodes_in(function, ast.Call) if _is_to_accelerator(each)]
+    return {name for each in methods if isinstance(each, ast.Attribute) for name in _parts_of(each.value)}
 
 
 def _parts_of(node: ast.expr) -> Iterator[str]:

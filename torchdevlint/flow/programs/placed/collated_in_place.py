@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import BatchNotMoved
+from torchdevlint.flow.kinds.own_moves import moved_names
 from torchdevlint.flow.kinds.placed_batches import builds_loaders, collates_in_place, defines_placed_data
 from torchdevlint.flow.scope.call_sites import MOST_FILES
+from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.names import dotted_path, parameter_names, positional_names
+from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in
 
 _LOADER, _ROWS = ("DataLoader",), ("__getitem__",)
 
@@ -16,8 +22,10 @@ _LOADER, _ROWS = ("DataLoader",), ("__getitem__",)
 def is_in_place(tree: ast.Module, fact: Fact, project: Project) -> bool:
     """Whether no loader is built here, and a data set of the project places its rows, or each loader collates in place.
 
-    Each of them has a collate function that is told a device.
+    Each of them has a collate function that is told a device. Or a model of the project moves what it gets.
     """
+    if is_moved_by_model(fact, project):
+        return True
     if not isinstance(fact, BatchNotMoved) or fact.made_by != "loader" or builds_loaders(tree):
         return False
     if any(map(defines_placed_data, _saying(project, _ROWS) or ())):
@@ -26,6 +34,42 @@ def is_in_place(tree: ast.Module, fact: Fact, project: Project) -> bool:
         return False
     building = [each for each in _saying(project, _LOADER) or () if builds_loaders(each)]
     return bool(building) and all(map(collates_in_place, building))
+
+
+def is_moved_by_model(fact: Fact, project: Project) -> bool:
+    """Whether the `forward` of a Module of another file moves what it gets under the name that stayed.
+
+    It moves that itself, or a function of the project does to which it hands it on.
+    """
+    if not isinstance(fact, BatchNotMoved) or fact.led_by or not fact.name.isidentifier():
+        return False
+    paths = project.saying((fact.name, "forward"))
+    for path in paths if paths is not None and len(paths) <= MOST_FILES else ():
+        module = project.library.get(path)
+        project.used(path, "", module)
+        if module is not None and any(_moves(module, project, each, fact.name) for each in _forwards(module.tree)):
+            return True
+    return False
+
+
+def _forwards(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    methods = (each for owner in nodes_in(tree, ast.ClassDef) for each in owner.body)
+    return (each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "forward")
+
+
+def _moves(file: ModuleFile, project: Project, forward: ast.FunctionDef, name: str) -> bool:
+    if name not in parameter_names(forward):
+        return False
+    if name in moved_names(forward):
+        return True
+    for call in nodes_in(forward, ast.Call):
+        places = [place for place, each in enumerate(call.args) if dotted_path(each) == name]
+        led = defined(project, file.path, file.tree, dotted_path(call.func) or "") if places else None
+        for each in () if led is None else led[0].bindings.get(led[1], ()):
+            names = positional_names(each)[places[0] :][:1] if isinstance(each, ast.FunctionDef) else []
+            if not moved_names(each).isdisjoint(names):
+                return True
+    return False
 
 
 def _saying(project: Project, words: tuple[str, ...]) -> list[ast.Module] | None:
