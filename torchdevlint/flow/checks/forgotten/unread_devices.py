@@ -314,8 +314,7 @@ def _places(function: Function) -> bool:
 
 
 def _is_of(function: Function, returned: ast.Return) -> bool:
-    starred = (each.arg for each in (function.args.vararg, function.args.kwarg) if each is not None)
-    given = {*parameter_names(function), *starred} - {"self", "cls"}
+    given = {each.arg for each in nodes_in(function, ast.arg)} - {"self", "cls"}  # also what a wrapper in it gets
     names = {each.id for each in nodes_in(returned, ast.Name)}
     makes = isinstance(returned.value, ast.Call) and last_name(returned.value.func)[:1].isupper()
     if makes and "self" in names:  # ``Batch(self.x)``
