@@ -7,17 +7,22 @@ import ast
 from torchdevlint.flow.scope.annotations import annotated_tensor, annotation_name
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Seq, Value
+from torchdevlint.flow.state.values import Conditions, Seq, Value
 from torchdevlint.source.nodes import parts_of_tuple
 
 
-def is_tensor_otherwise(frame: Frame, name: str, kinds: Value) -> bool:
-    """Whether a parameter is a tensor by its annotation, unless it is of the types that a test asks for."""
+def is_tensor_otherwise(frame: Frame, name: str, kinds: Value, conditions: Conditions) -> bool:
+    """Whether a parameter is a tensor by its annotation, unless it is of the types that a test asks for.
+
+    None is no more one of its types where the conditions on the way say so.
+    """
     if frame.function is None:
         return False
     spec = frame.function.args
     parameters = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)
     members = next((_members(each.annotation) for each in parameters if each.arg == name), [])
+    if any(not arm and str(key).partition(":")[2] == f"{name} is None" for key, arm in conditions):
+        members = [each for each in members if not (isinstance(each, ast.Constant) and each.value is None)]
     if len(members) < 2:
         return False
     asked = (kinds.items or ()) if isinstance(kinds, Seq) else (kinds,)

@@ -61,7 +61,7 @@ def refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: St
     elif isinstance(value, Unknown) and for_tensors and holds is not None:
         step = Step(f"`{name}` is tested to be a tensor here", test)
         holds.env[name] = Tensor(place_of_argument(frame, name, test.lineno), None, (), (step,))
-    elif isinstance(value, Unknown) and fails is not None and is_tensor_otherwise(frame, name, kinds):
+    elif isinstance(value, Unknown) and fails is not None and is_tensor_otherwise(frame, name, kinds, state.conditions):
         fails.env[name] = given_tensor(place_of_argument(frame, name, test.lineno), test, name=f"`{name}`")
     elif isinstance(value, Unknown) and holds is not None and _are(kinds, _NUMBERS):
         holds.env[name] = NUMBER

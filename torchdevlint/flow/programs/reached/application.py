@@ -135,10 +135,12 @@ class Application:
             return False
         functions = (each for each in self._tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)))
         function = next((each for each in functions if each.name == fact.scope), None)
-        if function is None or self._project is None:
+        if function is None:
             return False
-        is_own = function.name.startswith("_") or (is_program(self._tree) and not self._callers.importers())
-        sites = own_call_sites(self._tree, function) if is_own else call_sites(self._tree, function, self._project)
+        if function.name.startswith("_") or (is_program(self._tree) and not self._callers.importers()):
+            sites = own_call_sites(self._tree, function)
+        else:
+            sites = call_sites(self._tree, function, self._project) if self._project is not None else []
         return bool(sites) and (are_moved_at_once(sites) or are_read_by_host(sites))
 
     @cached_property
