@@ -168,6 +168,7 @@ CHECKS = {
         "EVENTS": "LayerCalled MethodCalled ModuleCalled",
     },
     "operands.appended_apart": {
+        "EVENTS": "Returned",
         "FUNCTIONS": (
             "torch.cat torch.column_stack torch.concat torch.concatenate torch.dstack torch.hstack"
             " torch.row_stack torch.stack torch.vstack"

@@ -76,6 +76,14 @@ def shape_of(sizes: Iterable[ast.expr]) -> Shape:
     return tuple(each if isinstance(each, int) else None for each in numbers)
 
 
+def shaped_after(node: ast.AST) -> ast.expr | None:
+    """`x` in ``torch.zeros(x.shape)`` and ``torch.full(x.size(), 1.0)``: what gives a factory all of its sizes."""
+    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if isinstance(first, ast.Call):
+        first = first.func if not first.args and last_name(first.func) == "size" else None
+    return first.value if isinstance(first, ast.Attribute) and first.attr in ("shape", "size") else None
+
+
 def is_zero(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == 0
 

@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import of_unknown
@@ -32,6 +32,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
 def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
@@ -66,9 +67,21 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
 
 
 def _is_gradient(frame: Frame, node: ast.expr) -> bool:
-    """Whether it is ``t.grad``, or a name that is bound to one: a tensor need not have any."""
+    """Whether it is ``t.grad``, or a name that is bound to one: a tensor need not have any.
+
+    Neither need be what a function tests that asks for gradients of what may be unused.
+    """
+    if frame.function is not None and _asks_for_unused(frame.function):
+        return True
     bound = values_by_path(frame.function).get(node.id, []) if isinstance(node, ast.Name) and frame.function else []
     return any(isinstance(each, ast.Attribute) and each.attr in _MAY_BE_MISSING for each in (node, *bound))
+
+
+@once_a_node
+def _asks_for_unused(function: FunctionNode) -> bool:
+    """``torch.autograd.grad(loss, inputs, allow_unused=True)`` gives None for an input that the loss does not need."""
+    said = (each for call in nodes_in(function, ast.Call) for each in call.keywords if each.arg == "allow_unused")
+    return any(not (isinstance(each.value, ast.Constant) and each.value.value is False) for each in said)
 
 
 _MAY_BE_MISSING = frozenset({"grad", "_grad", "grad_fn"})

@@ -70,7 +70,7 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
     if value is None or value == NONE:
         below = _class_below(info, name)
         value = value if below is None else below
-    if value is not None and info.is_dataclass and is_any_of(frame, receiver) and _is_mere_default(info, name, value):
+    if value is not None and info.is_dataclass and _may_be_any(frame, receiver) and _is_mere_default(info, name, value):
         return UNKNOWN
     if value is not None and any(each.assigns_by_name for each in info.mro) and sites_in(value):
         return UNKNOWN
@@ -83,6 +83,11 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
 def is_any_of(frame: Frame, receiver: Obj) -> bool:
     """Whether it is `self` in a method that is called once the object is made, by whomever."""
     return frame.receiver == receiver and getattr(frame.function, "name", "") not in ("__init__", "__post_init__")
+
+
+def _may_be_any(frame: Frame, receiver: Obj) -> bool:
+    """Whether nothing shows where it was made, and so what it was made of."""
+    return receiver.made_at is None or is_any_of(frame, receiver)
 
 
 def _is_mere_default(info: ClassInfo, name: str, value: Value) -> bool:

@@ -10,16 +10,17 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import Filled, FunctionEnded, Marked, Mixed, Returned
 from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RETURN
 from torchdevlint.flow.kinds.bound_once import bound_once
-from torchdevlint.flow.kinds.sizes import is_zero
+from torchdevlint.flow.kinds.sizes import is_zero, shaped_after
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
-from torchdevlint.flow.scope.names import dotted_path, variable_of
+from torchdevlint.flow.scope.names import dotted_path, parameter_names, variable_of
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import elements, tensors_in
 from torchdevlint.flow.state.values import (
+    UNKNOWN,
     Cls,
     Conditions,
     Library,
@@ -158,23 +159,25 @@ def _compare(frame: Frame, state: State, node: ast.expr, returned: Tensor) -> No
 def _note_end(event: FunctionEnded) -> None:
     """``if not len(x): return torch.zeros(0, 4)`` beside ``return x[keep]``: the input decides where the result is.
 
-    A list that holds both is returned by one statement.
+    A list that holds both is returned by one statement. What is as large as something that is there is meant to be
+    there as well, whatever decides between the two: ``torch.zeros(x.shape) if small else x * 2``.
     """
     frame, state, returns = event.frame, event.state, event.frame.returned
     made = [(node, at, each) for node, path, value in returns for at, each in _tensors_of(value, path)]
     elsewhere = [
-        (node, each)
-        for node, _, each in made
-        if each.device.origin in (Origin.MODEL, Origin.ARGUMENT) and each.steps and not each.moved
+        (node, each) for node, _, each in made if each.device.origin in _ANYWHERE and each.steps and not each.moved
     ]
     listed = {each: node for node, _, value in returns if isinstance(value, Seq) for each in tensors_in(value)}
     for node, conditions, each in made:
         if each.device != DEFAULT or not each.ndim or frame.entry.kind == "init":
             continue
-        if not (_is_by_content(conditions) or node is listed.get(each)):
-            continue
-        others = (one for one in elsewhere if one[0] is not node or not _combines(node))
-        other = next((one for one in others if _is_at_hand(*one, conditions)), None)
+        others = [one for one in elsewhere if one[0] is not node or not _combines(node)]
+        if _is_by_content(conditions) or node is listed.get(each):
+            others = [one for one in others if _is_at_hand(frame, *one, conditions)]
+        else:
+            large = not _is_by_kind(conditions) and bool(others) and _is_as_large_as_elsewhere(event, each)
+            others = others if large else []
+        other = next(iter(others), None)
         if other is not None and each.creations and not any(_holds_data(site) for site in each.creations):
             frame.machine.emit(Mixed(frame, state, node, ANOTHER_RETURN, (node, each), other))
 
@@ -198,18 +201,37 @@ def _holds_data(site: Site) -> bool:
     return not empty and maker in torch_api.DATA_FACTORIES | torch_api.CPU_FACTORIES | torch_api.LEGACY_CONSTRUCTORS
 
 
-def _is_at_hand(node: ast.expr, tensor: Tensor, conditions: Conditions) -> bool:
-    """Whether the tensor that another path returns something of is given on the path with these conditions."""
-    names = {each.id for each in inside(node) if isinstance(each, ast.Name)} | {tensor.device.name}
+def _is_at_hand(frame: Frame, node: ast.expr, tensor: Tensor, conditions: Conditions) -> bool:
+    """Whether the arguments that another path returns something of are given on the path with these conditions."""
+    names = {each.id for each in inside(node) if isinstance(each, ast.Name)}
+    names = {each for each in names if frame.function is None or each in parameter_names(frame.function)}
+    names.add(tensor.device.name)
     tested = (key.partition(":")[2] for key, arm in conditions if arm)
     return names.isdisjoint(test.removesuffix(" is None") for test in tested if test.endswith(" is None"))
 
 
+def _is_as_large_as_elsewhere(event: FunctionEnded, value: Tensor) -> bool:
+    """Whether the factories of a tensor are given the whole shape of what is where the model or an argument is."""
+    ends = [*event.frame.exits, *([event.end] if event.end.alive else [])]
+    names = [dotted_path(each) if (each := shaped_after(site.node)) is not None else None for site in value.creations]
+    return all(name is not None and any(_is_elsewhere(end, name) for end in ends) for name in names)
+
+
+def _is_elsewhere(state: State, name: str) -> bool:
+    held = alternatives(state.env.get(name) or state.paths.get(name) or UNKNOWN, state.conditions)
+    return any(isinstance(each, Tensor) and each.device.origin in _ANYWHERE for _, each in held)
+
+
 def _is_by_content(conditions: Conditions) -> bool:
     """Whether what was found decides, such as an empty result: not a type, a device, a mode or what a machine has."""
-    return any(_OF_CONTENT.search(key) for key, _ in conditions) and not any(
-        _OF_ANOTHER_KIND.search(key) for key, _ in conditions
-    )
+    return any(_OF_CONTENT.search(key) for key, _ in conditions) and not _is_by_kind(conditions)
+
+
+def _is_by_kind(conditions: Conditions) -> bool:
+    return any(_OF_ANOTHER_KIND.search(key) for key, _ in conditions)
+
+
+_ANYWHERE = (Origin.MODEL, Origin.ARGUMENT)
 
 
 _OF_CONTENT = regex(r"\blen\(|\b(?:numel|nelement|size|any|all|sum|max|min|nonzero)\(|\.shape\b")

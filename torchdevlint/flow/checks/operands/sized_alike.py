@@ -20,13 +20,15 @@ from torchdevlint.flow.checks.literals.same_device import says_more
 from torchdevlint.flow.events import ForeignCalled, LayerCalled, Mixed, Placed, Returned
 from torchdevlint.flow.facts.tensors import RESULT, SIZED_ALIKE
 from torchdevlint.flow.kinds.autograd_functions import is_function
+from torchdevlint.flow.kinds.sizes import shaped_after
+from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.followed_devices import root_of
 from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, last_name, parameter_names
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words, names_cuda
 from torchdevlint.flow.scope.same_size import factories_by_size, told_place
-from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
@@ -155,29 +157,44 @@ def _note_returned(event: Returned) -> None:
 
 
 def _look_at_parts(frame: Frame, event: Returned, made: Tensor) -> None:
-    """``return State(flow=torch.zeros(state.flow.shape), ..)``, as large as a part of an argument, or of the model."""
+    """``return torch.zeros(x[0].shape)``, ``State(flow=torch.zeros(state.flow.shape))``: as large as a part of another.
+
+    So is what is as large as an attribute of the object itself that its class says is a tensor.
+    """
     asked = [_part_of_whole_shape(frame, site.node) for site in made.creations]
     if not asked or asked[0] is None or frame.entry.kind == "init":
         return
-    path = dotted_path(asked[0])
-    if path is None or any(each is None or dotted_path(each) != path for each in asked):
+    text = ast.unparse(asked[0])
+    if any(each is None or ast.unparse(each) != text for each in asked):
         return
     value = frame.evaluate(asked[0], event.state)
-    if isinstance(value, Tensor) and value.device.origin in _ANYWHERE and may_be_anywhere(frame, path):
+    if _is_of_no_known_place(value) and _is_declared(frame, asked[0]):
+        step = Step("its class says that it is a tensor, as large as the other one", asked[0])
+        value = Tensor(Device(Origin.EXPRESSION, f"{text}.device"), steps=(step,))
+    if isinstance(value, Tensor) and value.device.origin in _ANYWHERE and may_be_anywhere(frame, text):
         pair = (event.node, made), (asked[0], value)
         frame.machine.emit(Mixed(frame, event.state, event.node, SIZED_ALIKE, *pair))
 
 
+def _is_of_no_known_place(value: Value) -> bool:
+    if isinstance(value, Tensor):
+        return value.device == TOP and not value.creations
+    return isinstance(value, Unknown) and value.given is None
+
+
 def _part_of_whole_shape(frame: Frame, node: ast.AST) -> ast.expr | None:
     """`state.flow` in ``torch.zeros(state.flow.shape)``, for floats, of an argument or the object itself."""
-    first = node.args[0] if isinstance(node, ast.Call) and node.args and _is_filled(node) else None
-    if isinstance(first, ast.Call) and not first.args and isinstance(first.func, ast.Attribute):
-        first = first.func if first.func.attr == "size" else None
-    if not isinstance(first, ast.Attribute) or first.attr not in ("shape", "size"):
-        return None
-    holder, function = first.value, frame.function
-    rooted = function is not None and root_of(holder) in parameter_names(function)
-    return holder if rooted and isinstance(holder, ast.Attribute) else None
+    holder, function = shaped_after(node) if _is_filled(node) else None, frame.function
+    rooted = function is not None and holder is not None and root_of(holder) in parameter_names(function)
+    return holder if rooted and isinstance(holder, (ast.Attribute, ast.Subscript)) else None
+
+
+def _is_declared(frame: Frame, node: ast.expr) -> bool:
+    """``x: torch.Tensor`` in the class of `self`, or a base of it, for ``self.x``."""
+    if frame.owner is None or not isinstance(node, ast.Attribute) or dotted_path(node.value) != "self":
+        return False
+    said = (each for info in frame.owner.mro for each in info.node.body if isinstance(each, ast.AnnAssign))
+    return any(dotted_path(each.target) == node.attr and annotated_tensor(each.annotation) for each in said)
 
 
 def _tensors_in(value: Value, conditions: Conditions) -> Iterator[Tensor]:
@@ -265,19 +282,22 @@ def _sized_alike(node: ast.AST, name: str) -> Iterator[ast.Name]:
 def may_be_anywhere(frame: Frame, name: str) -> bool:
     """Whether the file speaks of devices, and an argument is not called like data, which are prepared on the CPU."""
     function, tree = frame.function, frame.machine.tree
-    if function in frame.machine.pipeline or is_bookkeeping(name) or _OF_DATA.search(f"{frame.scope} {name}".lower()):
+    words = name if _is_of_distributions(frame) else f"{frame.scope} {name}"
+    if function in frame.machine.pipeline or is_bookkeeping(name) or _OF_DATA.search(words.lower()):
         return False
     return knows_devices(tree)
 
 
+def _is_of_distributions(frame: Frame) -> bool:
+    """Whether a method belongs to what changes random variables, and is no transform of data."""
+    owner = frame.owner
+    return owner is not None and any(each.startswith("torch.distributions.") for each in owner.library_bases)
+
+
 def _of_whole_shape(node: ast.AST, name: str) -> ast.Name | None:
     """`x` in ``torch.zeros(x.shape)``, for floats."""
-    if not isinstance(node, ast.Call) or not node.args or not _is_filled(node):
-        return None
-    first = node.args[0]
-    if isinstance(first, ast.Call) and not first.args and isinstance(first.func, ast.Attribute):
-        return _asked(first.func, name, ("size",))
-    return _asked(first, name, ("shape",))
+    holder = shaped_after(node) if _is_filled(node) else None
+    return holder if isinstance(holder, ast.Name) and holder.id == name else None
 
 
 def _asked(node: ast.AST, name: str, attributes: tuple[str, ...]) -> ast.Name | None:
