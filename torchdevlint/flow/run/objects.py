@@ -86,8 +86,8 @@ def is_any_of(frame: Frame, receiver: Obj) -> bool:
 
 
 def _may_be_any(frame: Frame, receiver: Obj) -> bool:
-    """Whether nothing shows where it was made, and so what it was made of."""
-    return receiver.made_at is None or is_any_of(frame, receiver)
+    """Whether nothing shows where it was made, and so what it was made of; the one that is being made is no other."""
+    return is_any_of(frame, receiver) or (receiver.made_at is None and frame.receiver != receiver)
 
 
 def _is_mere_default(info: ClassInfo, name: str, value: Value) -> bool:
