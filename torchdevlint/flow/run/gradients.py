@@ -16,8 +16,14 @@ from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Seq, Tensor, U
 
 
 def grad(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    """``torch.autograd.grad(outputs, inputs, grad_outputs)``: gradients, each where its input is."""
-    _check(frame, state, node, "`torch.autograd.grad()`", arguments, (0, "outputs"), (2, "grad_outputs"))
+    """``torch.autograd.grad(outputs, inputs, grad_outputs)``: gradients, each where its input is.
+
+    Outputs of which nothing is known are where the inputs are that they were made of.
+    """
+    outputs = (value for _, value in _operands(arguments, 0, "outputs"))
+    known = any(isinstance(each, (Tensor, Choice)) for each in outputs)
+    made_of = (0, "outputs") if known else (1, "inputs")
+    _check(frame, state, node, "`torch.autograd.grad()`", arguments, made_of, (2, "grad_outputs"))
     given = [value for _, value in _operands(arguments, 1, "inputs")]
     tensors = [each for each in given if isinstance(each, Tensor)]
     alike = len(tensors) == len(given) and len({each.device for each in tensors}) == 1

@@ -101,8 +101,8 @@ def _may_be_elsewhere(frame: Frame, state: State, name: str, trained: bool = Fal
         return False
     if function in frame.machine.pipeline or root in parameter_names(function) - {"self"} or is_bookkeeping(name):
         return False
-    speaks = knows_devices(function)
-    if (_OF_DATA.search(frame.scope.lower()) and not speaks) or _OF_DATA.search(name.lower()):
+    speaks, of_module = knows_devices(function), frame.owner is not None and frame.owner.is_module
+    if (_OF_DATA.search(frame.scope.lower()) and not speaks and not of_module) or _OF_DATA.search(name.lower()):
         return False
     if any(_is_of_the_host(frame, state, each) for each in made_of(function, name)) or _is_moved(function, root):
         return False
