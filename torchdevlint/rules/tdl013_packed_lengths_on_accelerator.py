@@ -68,7 +68,7 @@ from torchdevlint.flow.scope.names import dotted_path, parameter_names, public_p
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
@@ -77,6 +77,7 @@ from torchdevlint.model import Applicability, Fix, Note, Report, Severity
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import call_added, fix
 from torchdevlint.rules.wording import code, edit, operand
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import assignments_in, binds_name, inside
 
 SEVERITY = Severity.ERROR
@@ -118,7 +119,7 @@ class _Memory:
     """Tensors that functions used as operands beside others: few files ask which of them were arguments."""
 
     def __init__(self) -> None:
-        self.met: dict[FunctionNode, list[tuple[Tensor, Tensor]]] = {}
+        self.met: dict[AnyFunction, list[tuple[Tensor, Tensor]]] = {}
 
 
 def _note_met(event: Met) -> None:
@@ -144,7 +145,7 @@ def _has_met_another(frame: Frame, value: Tensor) -> bool:
     return False
 
 
-def _argument_behind(function: FunctionNode, value: Tensor) -> str:
+def _argument_behind(function: AnyFunction, value: Tensor) -> str:
     """The argument that a tensor which nothing has moved is, or was calculated from alone."""
     came = bool(value.steps) and not value.moved and not value.steps[0].of_module
     if not came or value.device != MODEL or value.ndim == 0:

@@ -72,11 +72,12 @@ from torchdevlint.flow.scope.unconditional import straight
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Tensor, Unknown, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import arguments_of, assignment_of, is_inside, nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
@@ -150,7 +151,7 @@ def _note_call(event: ModuleCalled) -> None:
 
 
 @once_a_node
-def _calls_in(function: FunctionNode) -> frozenset[ast.Call]:
+def _calls_in(function: AnyFunction) -> frozenset[ast.Call]:
     return frozenset(nodes_in(function, ast.Call))
 
 
@@ -220,7 +221,7 @@ def _stays_as_made(frame: Frame, callee: ast.expr, made: ast.Call, module: Obj |
     return kept and _is_made_each_time(frame.function, made) and not _is_moved(frame.function, path)
 
 
-def _is_made_each_time(function: FunctionNode, made: ast.Call) -> bool:
+def _is_made_each_time(function: AnyFunction, made: ast.Call) -> bool:
     """Whether every call of the function comes to the assignment: it is under no condition, and behind no return."""
     for statement in () if isinstance(function, ast.Lambda) else straight(function.body):
         assigned = assignment_of(statement)
@@ -237,7 +238,7 @@ def _says_where(made: ast.Call) -> bool:
     return told or any(each.attr in torch_api.MOVE_METHODS for each in nodes_in(made, ast.Attribute))
 
 
-def _is_elsewhere_by_default(function: FunctionNode, made: ast.Call) -> bool:
+def _is_elsewhere_by_default(function: AnyFunction, made: ast.Call) -> bool:
     """Whether a ``with`` around the call may say on which device it makes what it makes."""
     around = (each for each in nodes_in(function, ast.With) if is_inside(made, each))
     return any(may_set_default(item.context_expr) for each in around for item in each.items)

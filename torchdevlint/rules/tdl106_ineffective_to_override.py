@@ -97,9 +97,10 @@ from torchdevlint.flow.scope.decorators import decorator_names
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.joins import alternatives, is_number
-from torchdevlint.flow.state.machine import FunctionNode, Machine
+from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Library, Obj, Unknown, Value
 from torchdevlint.model import Note, Report, Severity, Span
+from torchdevlint.source.functions import AnyFunction, FunctionNode
 from torchdevlint.source.nodes import assignment_of, assignments_in, below, is_bare_constant, nodes_in
 
 SEVERITY = Severity.WARNING
@@ -198,13 +199,13 @@ def _check_returns(machine: Machine, info: ClassInfo) -> None:
             machine.record_anyway(("override", "returns", method), fact)
 
 
-def _head(machine: Machine, method: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
+def _head(machine: Machine, method: FunctionNode) -> Span:
     """``def to``, which stands for the method."""
     span = machine.span_of(method)
     return replace(span, end_row=span.row, end_column=span.column + len(f"def {method.name}"))
 
 
-def _does_something(method: FunctionNode) -> bool:
+def _does_something(method: AnyFunction) -> bool:
     """Whether the body neither refuses to be moved nor is empty."""
     body = [] if isinstance(method, ast.Lambda) else method.body
     said = [each for each in body if not is_bare_constant(each)]
@@ -252,7 +253,7 @@ def _check_submodules(machine: Machine, info: ClassInfo) -> None:
             return
 
 
-def _left_behind(info: ClassInfo, method: FunctionNode) -> str | None:
+def _left_behind(info: ClassInfo, method: AnyFunction) -> str | None:
     """The attribute of `self` that the method moves or tells the device, which `Module._apply` does not reach."""
     for each in nodes_in(method, ast.Attribute):
         if not isinstance(each.ctx, ast.Store) or not isinstance(each.value, ast.Name) or each.value.id != "self":
@@ -299,7 +300,7 @@ def _check_kept_devices(machine: Machine, info: ClassInfo) -> None:
         machine.record_anyway(("override", "kept", statement.node), fact)
 
 
-def _is_placed(init: FunctionNode) -> bool:
+def _is_placed(init: AnyFunction) -> bool:
     """Whether ``__init__`` moves anything, or makes anything on a device that it names."""
     if any(each.attr in torch_api.MOVE_METHODS for each in nodes_in(init, ast.Attribute)):
         return True

@@ -61,7 +61,7 @@ from torchdevlint.flow.vouch.names import means_the_same
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import argument_added, fix
 from torchdevlint.rules.wording import code, edit
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
@@ -198,9 +198,6 @@ def _setter_before(frame: Frame, node: ast.Call) -> ast.Call | None:
     return next((setter for scope, setter in found if _runs_before(frame, scope, setter, node)), None)
 
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
 @once_a_node
 def _setters(tree: ast.Module) -> list[tuple[ast.AST | None, ast.Call]]:
     """The calls that make an accelerator the default, with the function around each; none if one is taken back."""
@@ -239,7 +236,7 @@ def _text_of(node: ast.expr) -> str | None:
     return public_path(node) or "?"
 
 
-def _function_around(tree: ast.Module, call: ast.Call) -> Function | None:
+def _function_around(tree: ast.Module, call: ast.Call) -> FunctionNode | None:
     functions = functions_in(tree)
     around = [each for each in functions if call in nodes_in(each, ast.Call)]
     return max(around, key=lambda each: each.lineno, default=None)

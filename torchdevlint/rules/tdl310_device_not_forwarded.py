@@ -83,6 +83,7 @@ from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
 from torchdevlint.rules.left_behind import of_left, of_part
 from torchdevlint.rules.wording import code, edit
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import assignments_in, is_inside, keyword_of, nodes_in
 
 SEVERITY = Severity.WARNING
@@ -117,7 +118,6 @@ def observe(make, device):
 '''
 
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -157,7 +157,7 @@ def _chooses(function: ast.AST | None, name: str, call: ast.Call) -> bool:
     return any(dotted_path(each.targets[0]) == name and is_inside(call, each.value) for each in bound)
 
 
-def _is_overridden_without(frame: Frame, method: Function, name: str) -> bool:
+def _is_overridden_without(frame: Frame, method: FunctionNode, name: str) -> bool:
     """Whether a class of the file has another method of that name, which does not take the parameter."""
     others = (info.methods.get(method.name) for info in frame.machine.classes.values())
     return any(each is not None and each is not method and name not in parameter_names(each) for each in others)
@@ -279,7 +279,7 @@ def _record(
     keeps: bool = False,
 ) -> None:
     machine, function = frame.machine, frame.function
-    assert isinstance(function, Function)
+    assert isinstance(function, FunctionNode)
     spec = function.args
     given = next(each for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs) if each.arg == parameter)
     machine.record(

@@ -7,6 +7,7 @@ import ast
 from torchdevlint.source.nodes import nodes_in
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+AnyFunction = FunctionNode | ast.Lambda
 
 
 def functions_in(scope: ast.AST) -> list[FunctionNode]:

@@ -10,13 +10,12 @@ import ast
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import AnyFunction, functions_in
 from torchdevlint.source.nodes import levels_of_body, nodes_in, own_nodes_in
 
 CUSTOMARY = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy"}
 """What nobody calls otherwise: a file that binds none of them gets it by ``from .common import *``."""
 _IMPORTED = f"{__name__}.imported"
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def imported_name(node: ast.Name) -> str | None:
@@ -67,16 +66,16 @@ def _binding(tree: ast.Module, names: set[str]) -> Iterator[ast.arg | ast.Name]:
     yield from (each for each in nodes_in(tree, ast.Name) if each.id in names and not isinstance(each.ctx, ast.Load))
 
 
-def _functions(tree: ast.Module) -> list[_Function]:
+def _functions(tree: ast.Module) -> list[AnyFunction]:
     """The functions of a file, outer ones first."""
-    found: list[_Function] = [
+    found: list[AnyFunction] = [
         *functions_in(tree),
         *nodes_in(tree, ast.Lambda),
     ]
     return sorted(found, key=lambda each: (each.lineno, each.col_offset))
 
 
-def _keep_in(function: _Function, wanted: set[str]) -> None:
+def _keep_in(function: AnyFunction, wanted: set[str]) -> None:
     spec = function.args
     arguments = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *filter(None, (spec.vararg, spec.kwarg))]
     bound = dict.fromkeys((each.arg for each in arguments), "")

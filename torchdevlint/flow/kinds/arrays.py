@@ -10,9 +10,10 @@ from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_name
 from torchdevlint.flow.scope.uses import bindings_in, uses_in
 from torchdevlint.flow.state.devices import CPU
 from torchdevlint.flow.state.joins import is_number
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Ref, Seq, Tensor, Unknown, Value
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import inside, is_inside, keyword_of, nodes_in, parts_of_sequence
 
 ARRAY = "numpy.ndarray"
@@ -116,7 +117,7 @@ def _is_number(frame: Frame, state: State, node: ast.expr) -> bool:
     return (isinstance(node, ast.Constant) or dotted_path(node) is not None) and is_number(frame.evaluate(node, state))
 
 
-def _is_given_to_numpy(frame: Frame, function: FunctionNode, name: str) -> bool:
+def _is_given_to_numpy(frame: Frame, function: AnyFunction, name: str) -> bool:
     """``np.concatenate((first, last))``: NumPy takes no tensor of an accelerator, and nothing asks what it is."""
     uses, places = uses_in(function).get(name), bindings_in(function).get(name, ())
     if uses is None or uses.class_is_asked_for or any(bound for _, bound, _ in places):
@@ -130,7 +131,7 @@ def _is_given_to_numpy(frame: Frame, function: FunctionNode, name: str) -> bool:
     return False
 
 
-def _is_annotated_array(frame: Frame, function: FunctionNode, name: str) -> bool:
+def _is_annotated_array(frame: Frame, function: AnyFunction, name: str) -> bool:
     """``x: np.ndarray``, ``xs: list[np.ndarray]``, and a union of both, where nothing asks whether it is a tensor."""
     spec = function.args
     parameters = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)

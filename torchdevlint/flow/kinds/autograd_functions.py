@@ -5,7 +5,8 @@ from __future__ import annotations
 from torchdevlint.flow.scope.names import positional_names
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.entries import Entry
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.source.functions import AnyFunction
 
 _FUNCTIONS = ("torch.autograd.Function", "torch.autograd.function.Function")
 
@@ -28,6 +29,6 @@ def is_run_by_the_engine(frame: Frame) -> bool:
     return getattr(frame.function, "name", "") == "backward" and is_function(frame.owner)
 
 
-def is_gradient(function: FunctionNode, name: str) -> bool:
+def is_gradient(function: AnyFunction, name: str) -> bool:
     """Whether a parameter of the backward of a Function gets a gradient, as all do behind the context."""
     return getattr(function, "name", "") == "backward" and name in positional_names(function)[1:]

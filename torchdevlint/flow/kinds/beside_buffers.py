@@ -17,8 +17,9 @@ from torchdevlint.flow.scope.assigned import assignments_by_path, unpacked_to, v
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP, UNREGISTERED, Origin
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import AT_LEAST_1, Site, Step, Tensor, Unknown, Value
+from torchdevlint.source.functions import AnyFunction, FunctionNode
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in, once_a_node
 
 
@@ -43,7 +44,7 @@ def beside_a_buffer(frame: Frame, info: ClassInfo, target: ast.Attribute, value:
     return Tensor(UNREGISTERED, AT_LEAST_1, (site,), (Step(f"kept as `self.{name}`, beside a buffer", target),))
 
 
-def _may_be_one_number(function: FunctionNode, target: ast.Attribute) -> bool:
+def _may_be_one_number(function: AnyFunction, target: ast.Attribute) -> bool:
     """``-torch.sum(torch.log(x)) - size``, which goes with tensors of all devices."""
     value = values_by_target(function).get(target)
     made = () if value is None else (value, *_bound_to(function, value))
@@ -69,20 +70,20 @@ def _is_anywhere(value: Tensor) -> bool:
     return value.device == TOP and value.ndim != 0 and not (value.moved or value.parameter or value.opaque)
 
 
-def _is_given(function: FunctionNode, target: ast.Attribute) -> bool:
+def _is_given(function: AnyFunction, target: ast.Attribute) -> bool:
     """Whether it is an argument as it came."""
     value = values_by_target(function).get(target)
     return isinstance(value, ast.Name) and value.id in parameter_names(function)
 
 
 @once_a_node
-def _registers_any(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _registers_any(function: FunctionNode) -> bool:
     """Whether a function registers a buffer at all."""
     return any(_registered(each) is not None for each in nodes_in(function, ast.Expr))
 
 
 @once_a_node
-def _beside_buffers(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[ast.AST]:
+def _beside_buffers(function: FunctionNode) -> frozenset[ast.AST]:
     """The attributes that are assigned right before a statement that registers a buffer, or right behind one.
 
     What binds a name of the function may stand between them.
@@ -105,7 +106,7 @@ def _target(statement: ast.stmt) -> ast.expr | None:
 
 
 @once_a_node
-def _registered_in_other_arm(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+def _registered_in_other_arm(function: FunctionNode) -> frozenset[str]:
     """The attributes that one arm of a test assigns, where another arm registers a buffer of that name."""
     found: set[str] = set()
     for test in nodes_in(function, ast.If):
@@ -148,7 +149,7 @@ def _registered(statement: ast.stmt) -> ast.expr | None:
     return given[0] if given and not isinstance(given[0], ast.Constant) else None
 
 
-def _is_of_a_buffer(function: FunctionNode, target: ast.Attribute) -> bool:
+def _is_of_a_buffer(function: AnyFunction, target: ast.Attribute) -> bool:
     """Whether it is unpacked with what is registered as a buffer, or calculated of the names that such a buffer is."""
     value = values_by_target(function).get(target)
     if value is None:
@@ -161,7 +162,7 @@ def _is_of_a_buffer(function: FunctionNode, target: ast.Attribute) -> bool:
     return not registered.isdisjoint(read)
 
 
-def _bound_to(function: FunctionNode, value: ast.expr) -> list[ast.expr]:
+def _bound_to(function: AnyFunction, value: ast.expr) -> list[ast.expr]:
     """What the name that is assigned to the attribute is bound to, once."""
     bound = values_by_path(function).get(value.id, []) if isinstance(value, ast.Name) else []
     return bound if len(bound) == 1 else []

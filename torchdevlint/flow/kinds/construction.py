@@ -7,6 +7,7 @@ import ast
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
 
@@ -59,7 +60,7 @@ def _is_read_here(owner: ast.ClassDef, name: str) -> bool:
     return any(isinstance(each.value, ast.Name) for each in _reads_by_name(owner).get(name, ()))
 
 
-def _holder(methods: dict[ast.FunctionDef | ast.AsyncFunctionDef, str], read: ast.Attribute) -> str | None:
+def _holder(methods: dict[FunctionNode, str], read: ast.Attribute) -> str | None:
     """The name of the method that itself calls what is read; None if none does."""
     return next((name for method, name in methods.items() if id(read) in _called_in(method)), None)
 

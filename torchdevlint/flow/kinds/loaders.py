@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import dotted_path, is_called_loader, last_na
 from torchdevlint.flow.scope.uses import asked_in, uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
@@ -34,6 +34,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import arguments_of, assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _MOVES = frozenset({"to", "cuda"})
@@ -194,7 +195,7 @@ def _moved_in(loop: ast.For | ast.AsyncFor | ast.comprehension) -> list[ast.expr
     ]
 
 
-def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tensor | None:
+def part_moved(frame: Frame, function: AnyFunction, parameter: ast.arg) -> Tensor | None:
     """What an argument is of which the function moves a part, and that a caller here, if any, gives as a loop got it.
 
     What has to be moved was left where the loader made it, and so was the rest of the batch.

@@ -43,7 +43,7 @@ from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import sequence
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import by_annotation, kept_by_annotation
 from torchdevlint.flow.state.values import (
@@ -68,6 +68,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import nodes_in
 
 _OF_DATA_SETS = regex(r"data|dset|batch|sample|example|item|record|instance|loader|corpus|field", re.IGNORECASE)
@@ -79,7 +80,7 @@ _PLAIN: dict[str, Value] = {"str": TEXT, **dict.fromkeys(_NUMBER_ANNOTATIONS, NU
 """What annotations say that name types of Python itself."""
 
 
-def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, receiver: Value | None) -> dict[str, Value]:
+def symbolic_parameters(frame: Frame, function: AnyFunction, entry: Entry, receiver: Value | None) -> dict[str, Value]:
     """A value for each parameter of a function that is looked at on its own.
 
     Tensors that `forward` gets, and methods that it reaches, are taken to be where the model is; those of other
@@ -105,9 +106,7 @@ def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, rece
     return values
 
 
-def _symbolic(
-    frame: Frame, function: FunctionNode, parameter: ast.arg, default: ast.expr | None, entry: Entry
-) -> Value:
+def _symbolic(frame: Frame, function: AnyFunction, parameter: ast.arg, default: ast.expr | None, entry: Entry) -> Value:
     if is_of_another_framework(frame, parameter.annotation):
         return UNKNOWN
     name = parameter.arg
@@ -122,7 +121,7 @@ def _symbolic(
 
 def _kind(
     frame: Frame,
-    function: FunctionNode,
+    function: AnyFunction,
     parameter: ast.arg,
     default: ast.expr | None,
     made: Value,
@@ -164,7 +163,7 @@ def _kind(
     return (loaders.part_moved(frame, function, parameter) or UNKNOWN) if of_data else Unknown(given=place)
 
 
-def _are_outputs(function: FunctionNode, name: str, entry: Entry) -> bool:
+def _are_outputs(function: AnyFunction, name: str, entry: Entry) -> bool:
     """Whether it is what Lightning before 2.0 gives at the end of an epoch: all that steps returned, where it is."""
     step = _STEPS.get(getattr(function, "name", ""))
     if step is None or entry.owner is None or name not in positional_names(function)[1:2]:
@@ -316,18 +315,18 @@ def _place(frame: Frame, name: str) -> Device:
     return TOP if is_test else Device(Origin.ARGUMENT, name)
 
 
-def _is_left_out(frame: Frame, function: FunctionNode, name: str) -> bool:
+def _is_left_out(frame: Frame, function: AnyFunction, name: str) -> bool:
     """Whether the file calls a function, each time without a parameter for which it makes something itself then."""
     return not frame.machine.arrivals.given.get((function, name), True) and is_made_for_none(function, name)
 
 
-def _is_told_elsewhere(frame: Frame, function: FunctionNode, name: str) -> bool:
+def _is_told_elsewhere(frame: Frame, function: AnyFunction, name: str) -> bool:
     """Whether the file brings an argument of that name to the CPU elsewhere, or hands the function on with a device."""
     handed = is_handed_with_device(frame.machine.tree, getattr(function, "name", ""))
     return handed or brought_by_another(frame.machine.tree, function, name) is not None
 
 
-def _is_run_by_pytest(frame: Frame, function: FunctionNode) -> bool:
+def _is_run_by_pytest(frame: Frame, function: AnyFunction) -> bool:
     """Whether pytest calls a function, whose arguments are what fixtures and parameters of the tests make."""
     return getattr(function, "name", "").startswith("test_") and "pytest" in frame.machine.words
 

@@ -16,9 +16,10 @@ from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.names import last_name, mentions_cuda, mentions_device, parameter_names, stem_of
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import LOADER
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Step, Tensor
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _LOSSES = ("loss", "criterion", "cross_entropy")
@@ -31,7 +32,7 @@ _MOST_HOPS = 2
 _KEEPS = frozenset("clone detach long float squeeze unsqueeze view reshape flatten contiguous".split())
 
 
-def target_beside(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tensor | None:
+def target_beside(frame: Frame, function: AnyFunction, parameter: ast.arg) -> Tensor | None:
     """What a parameter gets that a loss takes as a target, beside what a model makes of another one that is moved."""
     if isinstance(function, ast.Lambda) or parameter.arg not in _targets(function):
         return None
@@ -42,7 +43,7 @@ def target_beside(frame: Frame, function: FunctionNode, parameter: ast.arg) -> T
 
 
 @once_a_node
-def _targets(function: FunctionNode) -> dict[str, str]:
+def _targets(function: AnyFunction) -> dict[str, str]:
     """The parameters that are targets and stay where they are, each with the one beside it that is moved."""
     names = parameter_names(function)
     moves = [call for call in nodes_in(function, ast.Call) if _moves(call)]
@@ -75,7 +76,7 @@ def _chained(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _source(function: FunctionNode, node: ast.expr, moved: set[str], hops: int) -> str | None:
+def _source(function: AnyFunction, node: ast.expr, moved: set[str], hops: int) -> str | None:
     """The moved parameter that an output is made of, by a call that takes it."""
     if isinstance(node, ast.Name):
         made = values_by_path(function).get(node.id, []) if hops else []
@@ -87,7 +88,7 @@ def _source(function: FunctionNode, node: ast.expr, moved: set[str], hops: int) 
     return next((each for each in taken if each in moved), None)
 
 
-def _stays(function: FunctionNode, name: str) -> bool:
+def _stays(function: AnyFunction, name: str) -> bool:
     """Whether a parameter is bound to nothing but a copy or another view of itself."""
     made = values_by_path(function).get(name, [])
     bound = sum(is_bound for _, is_bound, _ in bindings_in(function).get(name, ()))

@@ -17,6 +17,7 @@ from torchdevlint.flow.state.devices import TOP, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Step, Unknown
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _GIVE_PARAMETERS = frozenset({"parameters", "buffers", "named_parameters", "named_buffers"})
@@ -87,7 +88,7 @@ def _argument_kept(owner: ClassInfo, path: str) -> bool:
 def _keep(
     frame: Frame,
     state: State,
-    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    function: FunctionNode,
     owner: ClassInfo | None,
     path: str,
     placed: Library,
@@ -102,7 +103,7 @@ def _keep(
             keep_moved(frame, state, target, placed)
 
 
-def _is_told(function: ast.FunctionDef | ast.AsyncFunctionDef, owner: ClassInfo | None, asked: ast.Attribute) -> bool:
+def _is_told(function: FunctionNode, owner: ClassInfo | None, asked: ast.Attribute) -> bool:
     """Whether something is brought or made there, by this expression or the name that it is bound to."""
     target = targets_by_value(function).get(asked)
     path = None if target is None else dotted_path(target)

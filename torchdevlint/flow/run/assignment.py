@@ -24,7 +24,7 @@ from torchdevlint.flow.scope.overwritten_items import stores_replaced, stores_th
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import DEFAULT, LOADER, TOP, on_cpu
 from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, settle, unpacked
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, depth_of, under_each
 from torchdevlint.flow.state.records import with_field
 from torchdevlint.flow.state.tensors import child_of, given_tensor, same_root
@@ -46,6 +46,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 
@@ -63,7 +64,7 @@ def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_nod
         assign(frame, target.value, value if isinstance(value, Seq) else UNKNOWN, state)
 
 
-def as_used(frame: Frame, function: FunctionNode, name: str, value: Unknown, node: ast.AST) -> Value:
+def as_used(frame: Frame, function: AnyFunction, name: str, value: Unknown, node: ast.AST) -> Value:
     """What a name holds that was taken out of an input or made of one: a tensor where it is used as one."""
     uses = uses_in(function).get(name)
     if uses is None or value.given is None or not (uses.is_tensor or is_taken_by_torch(frame, function, name)):
@@ -74,7 +75,7 @@ def as_used(frame: Frame, function: FunctionNode, name: str, value: Unknown, nod
     return given_tensor(value.given, node, ndim, f"`{name}`")
 
 
-def _begins_as_number(function: FunctionNode, name: str, node: ast.AST) -> bool:
+def _begins_as_number(function: AnyFunction, name: str, node: ast.AST) -> bool:
     """``step = math.log(10000) / (half - 1)`` of a name that is bound anew: what it holds later is used as a tensor."""
     made = values_by_target(function).get(node)
     if not isinstance(made, ast.BinOp) or len(values_by_path(function).get(name, ())) < 2:
@@ -82,7 +83,7 @@ def _begins_as_number(function: FunctionNode, name: str, node: ast.AST) -> bool:
     return any(public_path(each.func).startswith("math.") for each in nodes_in(made, ast.Call))
 
 
-def _as_indexed(function: FunctionNode, name: str, value: Tensor) -> Tensor:
+def _as_indexed(function: AnyFunction, name: str, value: Tensor) -> Tensor:
     """What a name holds that was made of something unknown, and is bound once: it has dimensions if it is indexed."""
     uses = uses_in(function).get(name)
     indexed = uses is not None and uses.has_dimensions and len(values_by_path(function).get(name, ())) == 1
@@ -294,7 +295,7 @@ def _updates(frame: Frame, receiver: Obj, target: ast.Attribute) -> bool:
 
 
 @once_a_node
-def _updated_in(function: FunctionNode) -> frozenset[ast.expr]:
+def _updated_in(function: AnyFunction) -> frozenset[ast.expr]:
     """The targets of ``self.mean = 0.9 * self.mean + 0.1 * x``."""
     found = ((each.targets[0], each.value) for each in assignments_in(function) if isinstance(each.value, ast.BinOp))
     return frozenset(target for target, value in found if dotted_path(target) in set(_summands(value)))

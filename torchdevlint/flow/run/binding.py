@@ -8,14 +8,15 @@ from torchdevlint.flow.kinds.by_default import default_value
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.names import defaults, positional_names
 from torchdevlint.flow.state.joins import join_all
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import UNKNOWN, Map, Seq, Unknown, Value
+from torchdevlint.source.functions import AnyFunction
 
 
 def bind_parameters(
-    activation: Frame, node: FunctionNode, arguments: Sequence[Value], keywords: Mapping[str, Value], state: State
+    activation: Frame, node: AnyFunction, arguments: Sequence[Value], keywords: Mapping[str, Value], state: State
 ) -> None:
     """Put the arguments of a call under the names of the parameters; what was not given has its default.
 

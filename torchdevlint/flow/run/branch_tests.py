@@ -12,9 +12,10 @@ from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.compared_keys import Bound, compared, switched
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 
@@ -41,7 +42,7 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     return compared(at + text, at + literals[0], *literals[1:]), positive
 
 
-def flag_of_objects(owner: ClassInfo | None, method: FunctionNode | None, text: str) -> tuple[str, str]:
+def flag_of_objects(owner: ClassInfo | None, method: AnyFunction | None, text: str) -> tuple[str, str]:
     """What stands for the objects of a class, and how methods ask for a flag that only their ``__init__`` sets.
 
     Such are ``self.flag``, ``self.options.flag`` and ``self.options["flag"]``, and in ``__init__`` the argument that it
@@ -63,7 +64,7 @@ def flag_of_objects(owner: ClassInfo | None, method: FunctionNode | None, text: 
 _FLAG = regex(r"""(self\.)?([^\W\d]\w*)((?:\.\w+|\["\w+"\]|\['\w+'\])?)$""")
 
 
-def _kept_as(function: FunctionNode | None, name: str) -> str:
+def _kept_as(function: AnyFunction | None, name: str) -> str:
     """The attribute in which `function`, an ``__init__``, keeps its argument `name`, which nothing binds anew."""
     if function is None or getattr(function, "name", "") != "__init__" or name not in parameter_names(function):
         return ""
@@ -91,7 +92,7 @@ _SAME = {ast.IsNot: "is", ast.NotEq: "==", ast.NotIn: "in"}
 """What an operator denies."""
 
 
-def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> _Asked:
+def _asked(frame: Frame, test: ast.expr, scope: AnyFunction | ast.Module) -> _Asked:
     """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome.
 
     Then what it compares with literals, and whether it asks for the use of an accelerator or for a device, and the
@@ -135,7 +136,7 @@ _Asked = tuple[str, bool, bool, "_Literals | None", bool, "bool | None", bool]
 _Literals = tuple[str, frozenset[object], "Bound | None"]
 
 
-def _compared(test: ast.expr, scope: FunctionNode | ast.Module) -> _Literals | None:
+def _compared(test: ast.expr, scope: AnyFunction | ast.Module) -> _Literals | None:
     """`kind` and the literals of ``kind == "a"``, or of ``kind in ("a", "b")``, where `kind` is bound but once.
 
     What is bound anew between two tests may be ``"a"`` in one and ``"b"`` in the other. Of ``gpus > 1`` it is the
@@ -177,7 +178,7 @@ def _sized(node: ast.expr) -> ast.expr | None:
     return node.args[0] if asks else None  # type: ignore[attr-defined]
 
 
-def _is_resized(path: str, scope: FunctionNode | ast.Module) -> bool:
+def _is_resized(path: str, scope: AnyFunction | ast.Module) -> bool:
     """Whether a method is called that may change the length of what has a name, or an item is put in or deleted."""
     if any(each.attr in _RESIZES and dotted_path(each.value) == path for each in nodes_in(scope, ast.Attribute)):
         return True
@@ -188,7 +189,7 @@ def _is_resized(path: str, scope: FunctionNode | ast.Module) -> bool:
 _RESIZES = frozenset("add append clear discard extend insert pop popitem remove setdefault update".split())
 
 
-def _is_bound_anew(path: str, scope: FunctionNode | ast.Module) -> bool:
+def _is_bound_anew(path: str, scope: AnyFunction | ast.Module) -> bool:
     """Whether a function binds a name or attribute, one that it has from elsewhere, or more than once."""
     root, dot, _ = path.partition(".")
     given = isinstance(scope, ast.Module) or root not in parameter_names(scope)
@@ -197,7 +198,7 @@ def _is_bound_anew(path: str, scope: FunctionNode | ast.Module) -> bool:
 
 
 @once_a_node
-def _attributes_stored(scope: FunctionNode | ast.Module) -> frozenset[str | None]:
+def _attributes_stored(scope: AnyFunction | ast.Module) -> frozenset[str | None]:
     return frozenset(dotted_path(each) for each in nodes_in(scope, ast.Attribute) if isinstance(each.ctx, ast.Store))
 
 
@@ -213,7 +214,7 @@ def _flag_asked(test: ast.expr) -> tuple[ast.expr, bool] | None:
     return test.left, value.value is isinstance(operator, (ast.Eq, ast.Is))
 
 
-def _changes_in_loops(test: ast.expr, scope: FunctionNode | ast.Module) -> bool:
+def _changes_in_loops(test: ast.expr, scope: AnyFunction | ast.Module) -> bool:
     """Whether the test calls something, or reads a name that a loop of the function or module around it binds."""
     read = set()
     for each in inside(test):

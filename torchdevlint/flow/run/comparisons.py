@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import of_unknown
@@ -32,6 +32,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
@@ -78,7 +79,7 @@ def _is_gradient(frame: Frame, node: ast.expr) -> bool:
 
 
 @once_a_node
-def _asks_for_unused(function: FunctionNode) -> bool:
+def _asks_for_unused(function: AnyFunction) -> bool:
     """``torch.autograd.grad(loss, inputs, allow_unused=True)`` gives None for an input that the loss does not need."""
     said = (each for call in nodes_in(function, ast.Call) for each in call.keywords if each.arg == "allow_unused")
     return any(not (isinstance(each.value, ast.Constant) and each.value.value is False) for each in said)

@@ -15,10 +15,11 @@ from torchdevlint.flow.state.machine import Frame, closure_of
 from torchdevlint.flow.state.others import is_elsewhere, owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Cls, Func, Ref, Value
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside
 
 
-def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
+def define_function(frame: Frame, node: FunctionNode, state: State) -> None:
     _look_at_defaults(frame, node, state)
     qualname = f"{frame.scope}.{node.name}" if frame.scope else node.name
     owner = frame.owner if frame.function is not None else None
@@ -30,7 +31,7 @@ def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, 
         _share_names(frame, node, state)
 
 
-def _look_at_defaults(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
+def _look_at_defaults(frame: Frame, node: FunctionNode, state: State) -> None:
     """Defaults are evaluated where the function is defined."""
     if not (node.args.defaults or node.args.kw_defaults) or _is_in_vain(frame):
         return
@@ -57,7 +58,7 @@ def _share_names(frame: Frame, node: ast.AST, state: State) -> None:
 
 def _apply_decorators(
     frame: Frame,
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
+    node: FunctionNode | ast.ClassDef,
     state: State,
     function: Func | None = None,
 ) -> Func | None:

@@ -21,7 +21,7 @@ from torchdevlint.flow.state.devices import DEFAULT, TOP
 from torchdevlint.flow.state.entries import Outcome
 from torchdevlint.flow.state.joins import alternatives, choose, is_module, join_all, settle
 from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
-from torchdevlint.flow.state.machine import Frame, FunctionNode, bring_up_to_date
+from torchdevlint.flow.state.machine import Frame, bring_up_to_date
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.touch import Touch, seen_by_caller
@@ -39,6 +39,7 @@ from torchdevlint.flow.state.values import (
     nesting_of,
 )
 from torchdevlint.flow.state.with_accelerator import with_accelerator
+from torchdevlint.source.functions import AnyFunction
 
 
 def run_function(
@@ -227,7 +228,7 @@ def _effects(activation: Frame, state: State) -> tuple[Touch | None, dict[str, V
 
 
 def _changed(
-    activation: Frame, state: State, node: FunctionNode, arguments: Sequence[Value], keywords: Mapping[str, Value]
+    activation: Frame, state: State, node: AnyFunction, arguments: Sequence[Value], keywords: Mapping[str, Value]
 ) -> Iterator[tuple[int | str, Value]]:
     """The containers among the arguments that the function wrote to, and the Modules that it moved, as left by it."""
     names = positional_names(node)

@@ -18,11 +18,12 @@ from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, pa
 from torchdevlint.flow.scope.uses import Scope, bindings_in, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import is_module
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Ref, Step, Tensor, Unknown
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import inside, nodes_in
 
 _ANSWERS = regex(r"predict|infer|detect|recogni[sz]e|transcribe")
@@ -222,7 +223,7 @@ def is_made_by_call(frame: Frame, state: State, detached: ast.expr) -> bool:
     return len(calls) == len(made) and (bool(calls) or is_of_call)
 
 
-def _is_as_given(frame: Frame, function: FunctionNode, name: ast.Name) -> bool:
+def _is_as_given(frame: Frame, function: AnyFunction, name: ast.Name) -> bool:
     """Whether a name is an argument of what was entered that nothing before has bound anew."""
     if frame.depth or name.id not in parameter_names(function):
         return False

@@ -35,6 +35,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _MODEL = regex(
@@ -178,7 +179,7 @@ def takes_lengths(method: Func) -> bool:
 
 
 @once_a_node
-def _moves_something(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _moves_something(method: FunctionNode) -> bool:
     return any(each.attr in _MOVES for each in nodes_in(method, ast.Attribute))
 
 

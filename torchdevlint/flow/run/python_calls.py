@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.uses import bindings_in, stored_into, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import is_set_at_once
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import emptied, with_field
@@ -39,6 +39,7 @@ from torchdevlint.flow.state.values import (
     Text,
     Value,
 )
+from torchdevlint.source.functions import AnyFunction
 
 
 def call_builtin(frame: Frame, state: State, node: ast.Call, tail: str, arguments: Arguments) -> Value:
@@ -74,7 +75,7 @@ def _len(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Va
     return NUMBER
 
 
-def _is_changed(function: FunctionNode, name: str) -> bool:
+def _is_changed(function: AnyFunction, name: str) -> bool:
     """Whether a function binds a parameter again, or may make what it was given longer or shorter."""
     bound_again = any(bound for _, bound, _ in bindings_in(function).get(name, ()))
     return bound_again or name in stored_into(function) or bool(uses_in(function)[name].attributes)

@@ -8,9 +8,10 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import parameter_names, positional_names
 from torchdevlint.flow.state.joins import sequence
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Ref, Unknown, Value
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import inside, nodes_in
 
 
@@ -39,7 +40,7 @@ def _saves(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "save_for_backward"
 
 
-def _is_made_here(frame: Frame, function: FunctionNode, node: ast.expr) -> bool:
+def _is_made_here(frame: Frame, function: AnyFunction, node: ast.expr) -> bool:
     """Whether it is what a factory makes there that is told no device, or a name for such."""
     bound = isinstance(node, ast.Name) and node.id not in parameter_names(function)
     values = values_by_path(function).get(node.id, ()) if bound else (node,)  # type: ignore[attr-defined]

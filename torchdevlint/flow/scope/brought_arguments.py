@@ -13,6 +13,7 @@ from torchdevlint.flow.scope.brought_reads import brought_in, converts_itself, i
 from torchdevlint.flow.scope.names import parameter_names
 from torchdevlint.flow.scope.place_tests import asks_before, exclude
 from torchdevlint.flow.scope.uses import Scope, bindings_in
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 
@@ -41,7 +42,7 @@ def _argument_in(read: ast.Call) -> str:
 
 
 @once_a_node
-def _as_they_came(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+def _as_they_came(function: FunctionNode) -> frozenset[str]:
     """The arguments that a function binds to nothing else, but for arrays of themselves."""
     bound = {
         name
@@ -52,14 +53,14 @@ def _as_they_came(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset
     return frozenset(parameter_names(function)) - bound - {"self", "cls"}
 
 
-def _brought_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Call]:
+def _brought_arguments(function: FunctionNode) -> Iterator[ast.Call]:
     for name in sorted(_as_they_came(function)):
         if not is_of_data(name):
             yield from brought_in(function).get(ast.dump(ast.Name(name, ast.Load())), ())
 
 
 @once_a_node
-def _read_as_they_are(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+def _read_as_they_are(function: FunctionNode) -> frozenset[str]:
     """The arguments that are read by ``x.numpy()`` without a copy."""
     reads = (each for each in nodes_in(function, ast.Call) if isinstance(each.func, ast.Attribute))
     names = (_argument_in(each) for each in reads if each.func.attr == "numpy")  # type: ignore[attr-defined]

@@ -13,11 +13,11 @@ from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.model import Frozen
 from torchdevlint.project.packaging import has_users
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node, own_nodes_in
 
 MOST_FILES = 40
 """Where more files of a project say the name of a function, its callers are not known."""
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 _YIELDS = (ast.Yield, ast.YieldFrom)
 
 
@@ -27,7 +27,7 @@ class CallSite(Frozen, frozen=True):
     tree: ast.Module
     call: ast.Call
 
-    def argument(self, function: Function, name: str) -> ast.expr | None:
+    def argument(self, function: FunctionNode, name: str) -> ast.expr | None:
         """What a parameter of `function` is given here, or its default; None where that cannot be told."""
         if has_stars(self.call):
             return None
@@ -35,7 +35,7 @@ class CallSite(Frozen, frozen=True):
         return given or dict(given_by_default(function.args)).get(name)
 
 
-def argument_of(call: ast.Call, function: Function, name: str, *, is_bound: bool) -> ast.expr | None:
+def argument_of(call: ast.Call, function: FunctionNode, name: str, *, is_bound: bool) -> ast.expr | None:
     """What a call gives a parameter, by name or by place, the first of which it leaves out where it `is_bound`.
 
     None for nothing, and for what comes behind a star.
@@ -48,7 +48,7 @@ def argument_of(call: ast.Call, function: Function, name: str, *, is_bound: bool
     return dict(zip(places, given, strict=False)).get(name)
 
 
-def call_sites(tree: ast.Module, function: Function, project: Project) -> list[CallSite]:
+def call_sites(tree: ast.Module, function: FunctionNode, project: Project) -> list[CallSite]:
     """All calls of a function of the top level, or of the class whose ``__init__`` it is; none where not all are known.
 
     All are known in a project without users elsewhere where the name is read for nothing but to be called. Which
@@ -69,12 +69,12 @@ def call_sites(tree: ast.Module, function: Function, project: Project) -> list[C
     return found
 
 
-def own_call_sites(tree: ast.Module, function: Function) -> list[CallSite]:
+def own_call_sites(tree: ast.Module, function: FunctionNode) -> list[CallSite]:
     """The calls of a function of the top level in its own file; none where its name is read for something else."""
     return sites_in(tree, function.name) or []
 
 
-def gets_batches(tree: ast.Module, function: Function, name: str) -> bool:
+def gets_batches(tree: ast.Module, function: FunctionNode, name: str) -> bool:
     """Whether each call of its name in a file gives a parameter what a loop binds, as it came.
 
     So it is in ``for batch in loader: self.step(batch)``, unless the loop binds `batch` anew. True where none calls it.
@@ -82,7 +82,7 @@ def gets_batches(tree: ast.Module, function: Function, name: str) -> bool:
     return all(_gives_round(tree, call, function, name) for call in _called_by_name(tree).get(function.name, ()))
 
 
-def is_given_by_generator(tree: ast.Module, function: Function, name: str) -> bool:
+def is_given_by_generator(tree: ast.Module, function: FunctionNode, name: str) -> bool:
     """Whether a call in a file gives a parameter what a generator of that file makes: its ``yield`` says what that is.
 
     So it is in ``total(rows(loader))``, and by a name: ``stream = rows(loader)``, ``total(stream)``.
@@ -91,7 +91,7 @@ def is_given_by_generator(tree: ast.Module, function: Function, name: str) -> bo
     return any(_is_of_generator(tree, given_to(call, function, name)) for call in calls)
 
 
-def given_to(call: ast.Call, function: Function, name: str) -> ast.expr | None:
+def given_to(call: ast.Call, function: FunctionNode, name: str) -> ast.expr | None:
     """What a call gives a parameter, be it one of a method."""
     is_bound = isinstance(call.func, ast.Attribute) and positional_names(function)[:1] == ["self"]
     return argument_of(call, function, name, is_bound=is_bound)
@@ -109,7 +109,7 @@ def _generators(tree: ast.Module) -> frozenset[str]:
     return frozenset(each.name for each in functions if any(own_nodes_in(each, kind) for kind in _YIELDS))
 
 
-def _gives_round(tree: ast.Module, call: ast.Call, function: Function, name: str) -> bool:
+def _gives_round(tree: ast.Module, call: ast.Call, function: FunctionNode, name: str) -> bool:
     """Whether a call gives a parameter what the innermost loop around it that binds the name got."""
     given = given_to(call, function, name)
     if not isinstance(given, ast.Name):

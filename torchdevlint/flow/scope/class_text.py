@@ -6,13 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import positional_names
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import nodes_in, once_a_node
-
-Method = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @once_a_node
-def methods_of(node: ast.ClassDef) -> dict[str, Method]:
+def methods_of(node: ast.ClassDef) -> dict[str, FunctionNode]:
     """The methods of a class by their names, those under an `if` or `try` too."""
     return {
         statement.name: statement
@@ -40,7 +39,7 @@ def writers_in(node: ast.ClassDef) -> dict[str, tuple[ast.AST, ...]]:
 
 
 @once_a_node
-def self_writes(method: Method) -> tuple[str, ...]:
+def self_writes(method: FunctionNode) -> tuple[str, ...]:
     """The attributes of `self` that a method assigns or registers."""
     own = next(iter(positional_names(method)), None)
     stored = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.scope.names import public_path
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import once_a_node
 
 _HARMLESS_DECORATORS = frozenset(
@@ -34,7 +35,7 @@ def is_registered(node: ast.stmt) -> bool:
     return not _REGISTERS_NOTHING.issuperset(paths)
 
 
-def is_plain(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_plain(node: FunctionNode) -> bool:
     """Whether no decorator could change what a call of the function gives."""
     return not node.decorator_list or decorator_names(node) <= _HARMLESS_DECORATORS
 
@@ -45,7 +46,7 @@ def is_harmless(decorator: ast.expr) -> bool:
 
 
 @once_a_node
-def decorator_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+def decorator_names(node: FunctionNode) -> frozenset[str]:
     """The last component of each decorator's name."""
     return frozenset(map(_decorator_name, node.decorator_list))
 
@@ -64,6 +65,6 @@ def is_property(node: ast.AST) -> bool:
 _PROPERTIES = frozenset({"property", "cached_property"})
 
 
-def is_of_class(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_of_class(method: FunctionNode) -> bool:
     """Whether no object need be there for a method."""
     return not decorator_names(method).isdisjoint(("staticmethod", "classmethod"))

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import FunctionNode
 
 _FORMS = (
     regex(r"^[ \t]*\*{0,2}(\w+)[ \t]*\(([^()\n]+(?:\([^()\n]*\)[^()\n]*)*)\)[ \t]*:", re.MULTILINE),
@@ -31,9 +32,7 @@ _ASIDE = regex(r"\[[^\[\]]*\]|:\w+:|[`*~]|\([^()]*\)|\b(?:of|with) (?:the )?(?:s
 _WORDS = ("Tensor", "Variable", "tensor")
 
 
-def documented_tensors(
-    function: ast.FunctionDef | ast.AsyncFunctionDef, owner: ast.ClassDef | None = None
-) -> frozenset[str]:
+def documented_tensors(function: FunctionNode, owner: ast.ClassDef | None = None) -> frozenset[str]:
     """The parameters that the docstring of `function` says are tensors, and nothing else.
 
     Those of ``__init__`` may be described by the class that owns it.
@@ -43,7 +42,7 @@ def documented_tensors(
 
 
 @lru_cache(maxsize=512)
-def _tensors_of(described: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> frozenset[str]:
+def _tensors_of(described: FunctionNode | ast.ClassDef) -> frozenset[str]:
     text = ast.get_docstring(described, clean=False) or ""
     if not any(word in text for word in _WORDS):
         return frozenset()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import nodes_in
 
 GIVEN_AS_TRANSFORM = frozenset({"transform", "transforms", "target_transform"})
@@ -27,7 +28,6 @@ _WORDS = regex(r"[Cc]ollat|DataLoader|[Dd]ata[Ss]et|Sampler|[Tt]ransform|Tokeniz
 
 _ADDS = frozenset({"append", "insert"})
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Place = tuple[str, str]
 """The class that a function belongs to, or an empty string, and its name."""
 
@@ -53,25 +53,25 @@ def functions_in(tree: ast.Module) -> frozenset[ast.AST]:
     return frozenset({*functions, *(inner for each in functions for inner in nodes_in(each, ast.FunctionDef))})
 
 
-def _given_inside(tree: ast.Module) -> Iterator[Function]:
+def _given_inside(tree: ast.Module) -> Iterator[FunctionNode]:
     """The functions that another function defines, and gives to a loader."""
     for around in nodes_in(tree, ast.FunctionDef):
         given = _given_in(around)
         if given:
-            yield from (each for each in around.body if isinstance(each, Function) and each.name in given)
+            yield from (each for each in around.body if isinstance(each, FunctionNode) and each.name in given)
 
 
-def _functions(tree: ast.Module) -> Iterator[tuple[_Place, Function]]:
+def _functions(tree: ast.Module) -> Iterator[tuple[_Place, FunctionNode]]:
     for statement in tree.body:
-        if isinstance(statement, Function):
+        if isinstance(statement, FunctionNode):
             yield ("", statement.name), statement
         elif isinstance(statement, ast.ClassDef):
             for inner in statement.body:
-                if isinstance(inner, Function):
+                if isinstance(inner, FunctionNode):
                     yield (statement.name, inner.name), inner
 
 
-def _starts(tree: ast.Module, known: dict[_Place, Function]) -> Iterator[_Place]:
+def _starts(tree: ast.Module, known: dict[_Place, FunctionNode]) -> Iterator[_Place]:
     classes = {each.name for each in nodes_in(tree, ast.ClassDef) if _feeds(tree, each) or _transforms(tree, each)}
     classes.update(_listed(tree))
     given = _given_in(tree)
@@ -167,7 +167,7 @@ def _listed(tree: ast.Module) -> Iterator[str]:
                 yield node.name
 
 
-def _called(function: Function, owner: str) -> Iterator[_Place]:
+def _called(function: FunctionNode, owner: str) -> Iterator[_Place]:
     for call in nodes_in(function, ast.Call):
         if isinstance(call.func, ast.Name):
             yield "", call.func.id

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.call_sites import Function, calls_of, given_to
+from torchdevlint.flow.scope.call_sites import calls_of, given_to
 from torchdevlint.flow.scope.names import last_name, mentions_cuda, mentions_device
 from torchdevlint.flow.scope.uses import bindings_in
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import is_inside, own_assignments_in
 
 
-def is_moved_by_callers(tree: ast.Module, function: Function, name: str) -> bool:
+def is_moved_by_callers(tree: ast.Module, function: FunctionNode, name: str) -> bool:
     """Whether a file calls a function, and each call gives it what was moved: ``x = x.to(device); step(x)``."""
     calls = calls_of(tree, function.name)
     return bool(calls) and all(_is_moved(tree, call, given_to(call, function, name)) for call in calls)

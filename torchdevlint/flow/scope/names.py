@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import AnyFunction, FunctionNode
 from torchdevlint.source.imported import imported_name
 from torchdevlint.source.nodes import once_a_node
 
@@ -106,12 +107,12 @@ def has_stars(call: ast.Call) -> bool:
 
 
 @once_a_node
-def positional_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
+def positional_names(function: AnyFunction) -> list[str]:
     """The parameters that arguments without a name go to, in their order."""
     return [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
 
 
-def takes_inputs(method: ast.FunctionDef | ast.AsyncFunctionDef | None) -> bool:
+def takes_inputs(method: FunctionNode | None) -> bool:
     """Whether a method is given anything besides `self`."""
     if method is None:
         return False
@@ -120,7 +121,7 @@ def takes_inputs(method: ast.FunctionDef | ast.AsyncFunctionDef | None) -> bool:
 
 
 @once_a_node
-def parameter_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+def parameter_names(function: AnyFunction) -> frozenset[str]:
     """The names of the parameters of a function, those after stars excepted."""
     return frozenset((*positional_names(function), *(each.arg for each in function.args.kwonlyargs)))
 
@@ -217,7 +218,7 @@ def places_in(call: ast.Call) -> list[ast.expr]:
 
 
 @once_a_node
-def defaults(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[tuple[str, ast.expr | None]]:
+def defaults(node: AnyFunction) -> list[tuple[str, ast.expr | None]]:
     """Each parameter that has a default, with it."""
     spec = node.args
     positional = positional_names(node)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import defaults, mentions_device, public_path
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import once_a_node
 
 _CHOOSING = ("torch.cuda.device", "torch.cuda.device_of")
@@ -70,7 +71,7 @@ def _path_or_text(node: ast.expr) -> str:
 
 
 @once_a_node
-def cuda_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[tuple[str, ast.expr], ...]:
+def cuda_defaults(function: AnyFunction) -> tuple[tuple[str, ast.expr], ...]:
     """The parameters for devices that are ``"cuda"`` unless something is given, with that literal."""
     return tuple(
         (name, default)

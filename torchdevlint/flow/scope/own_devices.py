@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, last_name, whole_of
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 
@@ -20,7 +21,7 @@ def has_device(node: ast.ClassDef) -> bool:
 
 
 @once_a_node
-def makes_there(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def makes_there(method: FunctionNode) -> bool:
     """Whether a method makes a tensor at the place of its object: ``torch.zeros(n, device=self.w.device)``."""
     return any(_is_own_place(each) for each in _placing(method))
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path, positional_names
 from torchdevlint.flow.scope.none_tests import none_test
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import Assignment, assignment_of, assignments_in, inside, nodes_in, once_a_node
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _READS_ALL = frozenset(
     "locals vars eval exec globals save_hyperparameters store_attr currentframe _getframe getargvalues".split()
@@ -17,7 +16,7 @@ _READS_ALL = frozenset(
 """What may read a parameter without saying its name."""
 
 
-def reads(function: Function, name: str) -> bool:
+def reads(function: FunctionNode, name: str) -> bool:
     """Whether a function reads a parameter where it is something; ``del device`` says that it is meant.
 
     ``if device is not None: self.device = default`` and ``else: self.device = device`` keep what is None alone. What
@@ -36,7 +35,7 @@ def reads(function: Function, name: str) -> bool:
     return any(each not in kept and each not in tested for each in said)
 
 
-def _read_for_itself(function: Function, name: str) -> Iterator[ast.AST]:
+def _read_for_itself(function: FunctionNode, name: str) -> Iterator[ast.AST]:
     """What is in ``device = chosen(device)``, in a test around that alone, and in a call of the function itself."""
     for assigned in assignments_in(function):
         if _binds(assigned, name):
@@ -68,7 +67,7 @@ def _where_none(branch: ast.If | ast.IfExp) -> Iterator[ast.AST]:
         yield from inside(each)
 
 
-def reads_all(function: Function) -> bool:
+def reads_all(function: FunctionNode) -> bool:
     """Whether it hands all of its names on at once; ``model.eval()`` reads none."""
     names = {each.id for each in nodes_in(function, ast.Name)}
     names.update(each.attr for each in nodes_in(function, ast.Attribute) if each.attr != "eval")
@@ -84,7 +83,7 @@ def names_given_as_values(tree: ast.Module) -> frozenset[str]:
     return frozenset(names)
 
 
-def names_with_defaults(function: Function) -> frozenset[str]:
+def names_with_defaults(function: FunctionNode) -> frozenset[str]:
     spec = function.args
     names = [*positional_names(function)[len(positional_names(function)) - len(spec.defaults) :]]
     names += [each.arg for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is not None]

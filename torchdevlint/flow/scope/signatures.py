@@ -6,13 +6,14 @@ import ast
 from collections.abc import Collection
 
 from torchdevlint.flow.scope.names import defaults, positional_names
+from torchdevlint.source.functions import AnyFunction, FunctionNode
 from torchdevlint.source.nodes import once_a_node
 
 SPREAD = frozenset({"*", "**"})
 """Names that stand for arguments of which nobody knows how many they are."""
 
 
-def takes(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, count: int, keywords: Collection[str]) -> bool:
+def takes(function: AnyFunction, count: int, keywords: Collection[str]) -> bool:
     """Whether a function can be called with `count` arguments by position, and with these names besides."""
     if not SPREAD.isdisjoint(keywords):
         return True
@@ -28,7 +29,7 @@ def takes(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, count: 
     return (by_name_alone | set(names[count:])) <= have_default | given
 
 
-def fits(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, bound: int = 0) -> bool:
+def fits(function: FunctionNode, call: ast.Call, bound: int = 0) -> bool:
     """Whether a function takes what a call gives it, behind so many parameters that are `bound`: the object itself."""
     keywords = {each.arg or "**" for each in call.keywords}
     keywords |= {"*" for each in call.args if isinstance(each, ast.Starred)}
@@ -37,7 +38,7 @@ def fits(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, bound
 
 @once_a_node
 def _named(
-    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+    function: AnyFunction,
 ) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """The parameters that may be given by name, those that can only be given so, and those that have a default."""
     spec = function.args

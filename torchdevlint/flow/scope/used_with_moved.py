@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
 from torchdevlint.flow.scope.names import last_name, mentions_device, public_path
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, below, inside, nodes_in, once_a_node
 
-_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+_Scope = FunctionNode | ast.Module
 _ON_HOST = torch_api.MOVE_METHODS | frozenset(
     "cpu numpy tolist item type_as data_ptr pin_memory is_cuda device detach_ share_memory_ items keys values".split()
 )

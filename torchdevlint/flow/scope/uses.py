@@ -1,7 +1,6 @@
 """Usage evidence: what a function does with its parameters, where neither annotation nor caller says what they are.
 
-One walk over a function collects how each name is used. A name is a tensor when it is used in a way that only tensors
-allow; conflicting or missing evidence means unknown, and unknown is silent.
+One walk over a function collects how each name is used. What is used as only tensors can be is one.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.none_tests import none_test
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import levels_of_body, nodes_in, once_a_node
 
 _CONTAINER_METHODS = frozenset(
@@ -22,7 +22,7 @@ _CONTAINER_METHODS = frozenset(
 _OF_ARRAYS = frozenset({"shape", "ndim", "T", "sum", "mean", "reshape", "argmax"})
 _OF_MODULES = frozenset({"to", "cpu", "cuda", "float", "half", "double", "bfloat16"})
 
-Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+Scope = AnyFunction | ast.Module
 
 
 class Uses:

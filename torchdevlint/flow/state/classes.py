@@ -22,6 +22,7 @@ from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Conditions, Func, RecordType, Ref, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, assignments_in, nodes_in
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class ClassInfo:
         return calculates_quantized(self.node)
 
     @cached_property
-    def methods(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+    def methods(self) -> dict[str, FunctionNode]:
         return class_text.methods_of(self.node)
 
     @cached_property
@@ -136,9 +137,9 @@ class ClassInfo:
         return None if class_text.writes_behind_names(self.node) else fields_of(self)
 
     @cached_property
-    def all_methods(self) -> dict[str, tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    def all_methods(self) -> dict[str, tuple[ClassInfo, FunctionNode]]:
         """Every method by name, as attribute access finds it, with the class that defines it."""
-        found: dict[str, tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+        found: dict[str, tuple[ClassInfo, FunctionNode]] = {}
         for info in self.mro:
             for name, node in info.methods.items():
                 found.setdefault(name, (info, node))
@@ -259,7 +260,7 @@ class ClassInfo:
         return None
 
 
-def _inherited_inits(init: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Call]:
+def _inherited_inits(init: FunctionNode) -> Iterator[ast.Call]:
     """``super().__init__(..)``, in either spelling."""
     for call in nodes_in(init, ast.Call):
         if (
@@ -272,7 +273,7 @@ def _inherited_inits(init: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[a
             yield call
 
 
-def bind(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None) -> Func:
+def bind(info: ClassInfo, node: FunctionNode, receiver: Value | None) -> Func:
     if node.decorator_list:
         names = decorator_names(node)
         if "staticmethod" in names:
@@ -282,7 +283,7 @@ def bind(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver
     return Func(node, info.closure, f"{info.name}.{node.name}", info, receiver, is_plain(node))
 
 
-def _decorated(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None) -> Func:
+def _decorated(info: ClassInfo, node: FunctionNode, receiver: Value | None) -> Func:
     """The method as reading it gives it, where a decorator of this file made something else of it."""
     bound, wrapper = bind(info, node, receiver), info.wrappers.get(node)
     return bound if wrapper is None or bound.receiver is None else replace(wrapper, receiver=bound.receiver, owner=info)

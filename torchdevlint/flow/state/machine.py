@@ -33,14 +33,13 @@ from torchdevlint.flow.state.values import (
 )
 from torchdevlint.model import Span
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.text import Source
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
 
 Memory = TypeVar("Memory")
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class Frame:
@@ -52,7 +51,7 @@ class Frame:
         entry: Entry,
         closure: Closure,
         scope: str,
-        function: FunctionNode | None = None,
+        function: AnyFunction | None = None,
         owner: ClassInfo | None = None,
         receiver: Value | None = None,
         depth: int = 0,

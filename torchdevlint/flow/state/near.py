@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from torchdevlint.flow.state.devices import Device
+from torchdevlint.source.functions import AnyFunction
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
@@ -21,7 +21,7 @@ class Near(Struct, frozen=True):
     there. `parts` are names for what came with an input: if it is a tensor, it is on that device.
     """
 
-    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None
+    function: AnyFunction | None
     names: tuple[tuple[str, Device], ...]
     owner: ClassInfo | None
     inputs: int

@@ -6,8 +6,9 @@ import ast
 
 from torchdevlint.flow.scope.names import parameter_names, stem_of
 from torchdevlint.flow.state.devices import CPU, Device, Origin, on_cpu
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Tensor
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import is_inside
 
 _NAMED = frozenset({Origin.EXPRESSION, Origin.LITERAL})
@@ -35,7 +36,7 @@ def was_left(frame: Frame, one: Tensor, other: Tensor) -> bool:
 def _is_of_another(frame: Frame, device: Device) -> bool:
     """Whether it is where another argument says that it is, ``y.device``, which may be the same place."""
     root, dot, _ = device.name.partition(".")
-    names = parameter_names(frame.function) if isinstance(frame.function, FunctionNode) else frozenset()
+    names = parameter_names(frame.function) if isinstance(frame.function, AnyFunction) else frozenset()
     return bool(dot) and root in names - {"self"}
 
 

@@ -21,6 +21,7 @@ from torchdevlint.flow.state.values import (
     Tensor,
     Value,
 )
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, once_a_node
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _left_out(node: ast.ClassDef) -> frozenset[str]:
 
 
 @once_a_node
-def _set_at_once(method: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+def _set_at_once(method: FunctionNode) -> frozenset[str]:
     """The attributes of `self` that a method sets whatever they were: ``self.scale = self.width**-0.5``."""
     written = [each for each in method.body if isinstance(each, (ast.Assign, ast.AnnAssign))]
     targets = (each.targets if isinstance(each, ast.Assign) else [each.target] for each in written)

@@ -1,7 +1,7 @@
 """Abstract values: what kind of thing an expression is, and for tensors and modules where it lives.
 
-Values are immutable. A value that depends on the path is a `Choice` of alternatives, each under the branch conditions
-that lead to it, so that two values chosen by the same `if` are never paired across its arms.
+Values are immutable. A value that depends on the path is a `Choice`, each alternative under the conditions that lead to
+it, so that two values chosen by the same `if` are never paired across its arms.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec.structs import force_setattr
 
 from torchdevlint.flow.state.compared import compared_by
 from torchdevlint.flow.state.devices import MODEL, TOP, Device
+from torchdevlint.source.functions import AnyFunction
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
@@ -26,9 +27,8 @@ Names = MutableMapping[str, "Value"]
 """What names stand for; those of another file, which are bound on first use, are more than a dict."""
 AT_LEAST_1 = -1
 """A number of dimensions that is unknown but not zero."""
-MAX_ALTERNATIVES = 6
-MAX_MEMBERS = 6
-"""How many values a list is known to hold."""
+MAX_ALTERNATIVES = MAX_MEMBERS = 6
+"""How many values one may be, and how many a list is known to hold."""
 MAX_ITEMS = 300
 """A list or dict that grows beyond is a table of data, of whose items nothing is known."""
 MAX_NESTING = 8
@@ -216,7 +216,7 @@ class Closure(Struct, frozen=True, eq=False):
 class Func(Value, frozen=True):
     """A function, method or lambda of this file; `receiver` is bound as its first argument."""
 
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    node: AnyFunction
     closure: Closure
     qualname: str
     owner: ClassInfo | None = None

@@ -9,7 +9,7 @@ from typing import Any
 
 from torchdevlint.flow.recording import Recording, name_of
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.state.machine import FunctionNode
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import below
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -44,7 +44,7 @@ class Places:
             yield node
         yield self.tree
 
-    def function_around(self, node: ast.AST) -> FunctionNode | None:
+    def function_around(self, node: ast.AST) -> AnyFunction | None:
         return next((each for each in self.outward(node) if isinstance(each, FUNCTIONS)), None)
 
     def class_around(self, node: ast.AST) -> ast.ClassDef | None:

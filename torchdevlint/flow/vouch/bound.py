@@ -10,11 +10,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.scope.names import last_name, parameter_names
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import assignments_in, below, inside, nodes_in, once_a_node
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _MOST_HOPS = 4
-Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+Scope = AnyFunction | ast.Module
 
 _BLOCKS = ("body", "orelse", "finalbody")
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -179,7 +180,7 @@ def bound_at_the_end(body: Iterable[ast.stmt]) -> frozenset[str]:
     return frozenset(held)
 
 
-def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
+def _parameters(function: AnyFunction) -> set[str]:
     """The names of its parameters; a lambda in a default has some of its own."""
     starred = (each for each in (function.args.vararg, function.args.kwarg) if each is not None)
     return {*parameter_names(function), *(each.arg for each in starred)}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path, given_by_default, last_name, positional_names
 from torchdevlint.flow.vouch.bound import LEAVING, Scope, bound_anew
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import (
     Assignment,
     assignment_of,
@@ -35,7 +36,7 @@ def may_be_no_tensor(scope: Scope, tree: ast.Module, place: ast.AST) -> frozense
 
 
 @once_a_node
-def _declared(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+def _declared(scope: AnyFunction) -> frozenset[str]:
     names = {name for name, default in given_by_default(scope.args) if _is_no_tensor(default)}
     for each in nodes_in(scope.args, ast.arg):
         if each.annotation is not None and any(map(_says_number, inside(each.annotation))):
@@ -57,7 +58,7 @@ def _is_no_tensor(node: ast.expr) -> bool:
     )
 
 
-def _given_constants(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, tree: ast.Module) -> frozenset[str]:
+def _given_constants(scope: AnyFunction, tree: ast.Module) -> frozenset[str]:
     """The parameters that a call in the file, of a function of that name, gives a number."""
     positional = positional_names(scope)
     names = _names_of_lambdas(tree).get(scope, ()) if isinstance(scope, ast.Lambda) else (scope.name,)
@@ -106,7 +107,7 @@ def may_be_none(scope: Scope, place: ast.AST) -> frozenset[str]:
 
 
 @once_a_node
-def _none_by_signature(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+def _none_by_signature(scope: AnyFunction) -> frozenset[str]:
     defaults = given_by_default(scope.args)
     names = {name for name, default in defaults if isinstance(default, ast.Constant) and default.value is None}
     for each in nodes_in(scope.args, ast.arg):
@@ -135,7 +136,7 @@ def _tests_for_none(scope: Scope) -> tuple[tuple[str, ast.expr, bool], ...]:
 
 
 @once_a_node
-def _tests(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[tuple[str, ast.Call, bool], ...]:
+def _tests(scope: AnyFunction) -> tuple[tuple[str, ast.Call, bool], ...]:
     """The tests of what a name is, with that name, and whether they hold for tensors."""
     found = (each for each in nodes_in(scope, ast.Call) if each.args and isinstance(each.args[0], ast.Name))
     asked = ((each, last_name(each.func)) for each in found)

@@ -35,6 +35,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Unknown
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _OWN = frozenset({"parameters", "buffers"})
@@ -151,7 +152,7 @@ def _asked(frame: Frame, path: str | None) -> ast.expr | None:
 
 
 @once_a_node
-def _asked_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
+def _asked_in(function: FunctionNode) -> dict[str, ast.expr]:
     """``next(model.parameters()).device``, by the path of the model."""
     found: dict[str, ast.expr] = {}
     for each in nodes_in(function, ast.Attribute):

@@ -20,16 +20,16 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Cls, Site, Tensor
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, nodes_in
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 _WITHOUT_DEVICE = torch_api.CPU_FACTORIES | torch_api.LEGACY_CONSTRUCTORS
 
 
 def _note_returned(event: Returned) -> None:
     frame, state, node = event.frame, event.state, event.node
     function = frame.function
-    if frame.depth or not isinstance(node, ast.Call) or not isinstance(function, Function):
+    if frame.depth or not isinstance(node, ast.Call) or not isinstance(function, FunctionNode):
         return
     if function in frame.machine.pipeline or unread_parameter(frame) != "device":
         return
@@ -59,7 +59,7 @@ def _kept(frame: Frame, state: State, node: ast.Call) -> Iterator[Tensor]:
             yield from (one for one in tensors_in(frame.evaluate(each, state)) if is_made_here(frame, one))
 
 
-def _fact(frame: Frame, function: Function, site: Site) -> DeviceNotForwarded:
+def _fact(frame: Frame, function: FunctionNode, site: Site) -> DeviceNotForwarded:
     machine, spec = frame.machine, function.args
     given = next(each for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs) if each.arg == "device")
     takes = site.function.rpartition(".")[2] not in _WITHOUT_DEVICE

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow.checks.forgotten.unread_devices import Function, functions_of, is_dismissed
+from torchdevlint.flow.checks.forgotten.unread_devices import functions_of, is_dismissed
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.scope.imported_names import imports_torch
@@ -18,6 +18,7 @@ from torchdevlint.flow.scope.names import defaults, dotted_path, last_name, ment
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.scope.parameters import reads
 from torchdevlint.flow.state.machine import Machine
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in
 
 _MOVES = frozenset({"to", "cuda"})
@@ -37,7 +38,7 @@ def _look(event: FileEnded) -> None:
                     _note_forgotten(machine, function, name, each)
 
 
-def _is_decided(function: Function, name: str) -> bool:
+def _is_decided(function: FunctionNode, name: str) -> bool:
     """Whether it binds the parameter again, or asks for it: ``if device is not None: self.to(device)``."""
     if any(each.id == name and not isinstance(each.ctx, ast.Load) for each in nodes_in(function, ast.Name)):
         return True
@@ -49,7 +50,7 @@ def _reads(node: ast.AST, name: str) -> bool:
     return any(isinstance(each, ast.Name) and each.id == name for each in inside(node))
 
 
-def _note_fallback(machine: Machine, function: Function, scope: str, name: str) -> None:
+def _note_fallback(machine: Machine, function: FunctionNode, scope: str, name: str) -> None:
     """``self.device = device or "cuda"; self.to(device)``."""
     if not any(each == name and isinstance(at, ast.Constant) and at.value is None for each, at in defaults(function)):
         return
@@ -81,7 +82,7 @@ def _falls_back(value: ast.expr, name: str) -> bool:
     return False
 
 
-def _note_forgotten(machine: Machine, function: Function, scope: str, name: str) -> None:
+def _note_forgotten(machine: Machine, function: FunctionNode, scope: str, name: str) -> None:
     """``super().cuda(device); self.head.cuda()``; and ``return self.to()``, where nothing reads `device`."""
     calls = list(_moves_in(function))
     told = [each for each in calls if any(_reads(given, name) for given in arguments_of(each))]
@@ -96,7 +97,7 @@ def _note_forgotten(machine: Machine, function: Function, scope: str, name: str)
             return
 
 
-def _moves_in(function: Function) -> Iterator[ast.Call]:
+def _moves_in(function: FunctionNode) -> Iterator[ast.Call]:
     for call in nodes_in(function, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
             yield call

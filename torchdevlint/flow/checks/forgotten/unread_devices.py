@@ -39,7 +39,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Func, Obj, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, nodes_in, once_a_node
 
 _NAMES = ("map_location", "device")
@@ -51,7 +51,6 @@ _MOVES = regex(
 )
 """Names of functions that move what they are given, with the kind of it or not: `to_device_dict`."""
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -74,7 +73,7 @@ def unread_parameter(frame: Frame) -> str | None:
     return known[function]
 
 
-def _find_unread(frame: Frame, function: Function) -> str | None:
+def _find_unread(frame: Frame, function: FunctionNode) -> str | None:
     names = parameter_names(function)
     found = next((name for name in _NAMES if name in names and not reads(function, name)), None)
     if found is None or any(name in names and reads(function, name) for name in _NAMES):
@@ -84,7 +83,7 @@ def _find_unread(frame: Frame, function: Function) -> str | None:
     return found
 
 
-def is_dismissed(machine: Machine, function: Function, name: str) -> bool:
+def is_dismissed(machine: Machine, function: FunctionNode, name: str) -> bool:
     """Whether a comment or the docstring says, on a line beside the name, that it is not used."""
     known = machine.memory(_Memory).dismissed
     if (function, name) not in known:
@@ -94,7 +93,7 @@ def is_dismissed(machine: Machine, function: Function, name: str) -> bool:
     return known[function, name]
 
 
-def _is_imposed(frame: Frame, function: Function) -> bool:
+def _is_imposed(frame: Frame, function: FunctionNode) -> bool:
     """Whether others say what the function takes: a base, a decorator, a table, a command line, a test runner."""
     machine = frame.machine
     if not is_plain(function) or decorator_names(function) - _STATIC - {"no_grad", "inference_mode"}:
@@ -134,7 +133,7 @@ def _begin(event: FileStarted) -> None:
         machine.observe(Returned, _note_returned)
 
 
-def functions_of(machine: Machine) -> list[Function]:
+def functions_of(machine: Machine) -> list[FunctionNode]:
     """The functions of a file; none where the text has no name of a device, as three files in four have none."""
     if "dev" not in machine.reading.source.text.lower():
         return []
@@ -142,7 +141,7 @@ def functions_of(machine: Machine) -> list[Function]:
 
 
 @once_a_node
-def _told_in(function: Function) -> Told | None:
+def _told_in(function: FunctionNode) -> Told | None:
     """The device that a function takes as an argument, or binds to a name of its own, and never reads."""
     spec = function.args
     bound = _devices_bound_in(function)
@@ -159,7 +158,7 @@ def _told_in(function: Function) -> Told | None:
     return None
 
 
-def _devices_bound_in(function: Function) -> list[tuple[str, ast.expr]]:
+def _devices_bound_in(function: FunctionNode) -> list[tuple[str, ast.expr]]:
     """Names of devices and what they are assigned, also in ``n, d, device = *x.shape, x.device``."""
     found = []
     for targets, value, _ in assignments_in(function):
@@ -291,7 +290,7 @@ def _note_movers(event: FileEnded) -> None:
             machine.record_anyway(key, made)
 
 
-def _chosen_in(function: Function) -> Assignment | None:
+def _chosen_in(function: FunctionNode) -> Assignment | None:
     """``self.device = "cuda" if torch.cuda.is_available() else "cpu"``: it chooses what it was told."""
     for each in assignments_in(function):
         calls = nodes_in(each.value, ast.Call)
@@ -301,19 +300,19 @@ def _chosen_in(function: Function) -> Assignment | None:
     return None
 
 
-def _does_something(function: Function) -> bool:
+def _does_something(function: FunctionNode) -> bool:
     """Whether it gives back what it was given, or writes to what it keeps; ``return self`` has nothing to move."""
     written = any(isinstance(each.ctx, ast.Store) for each in nodes_in(function, ast.Attribute))
     return written or any(_is_of(function, each) for each in nodes_in(function, ast.Return) if each.value is not None)
 
 
-def _places(function: Function) -> bool:
+def _places(function: FunctionNode) -> bool:
     """Whether it moves something all the same, to a place that it chooses itself."""
     methods = (each.func.attr for each in nodes_in(function, ast.Call) if isinstance(each.func, ast.Attribute))
     return not torch_api.PLACING_METHODS.isdisjoint(methods)
 
 
-def _is_of(function: Function, returned: ast.Return) -> bool:
+def _is_of(function: FunctionNode, returned: ast.Return) -> bool:
     given = {each.arg for each in nodes_in(function, ast.arg)} - {"self", "cls"}  # also what a wrapper in it gets
     names = {each.id for each in nodes_in(returned, ast.Name)}
     makes = isinstance(returned.value, ast.Call) and last_name(returned.value.func)[:1].isupper()

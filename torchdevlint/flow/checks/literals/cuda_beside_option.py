@@ -20,6 +20,7 @@ from torchdevlint.flow.state.devices import Origin, Relation
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Tensor
+from torchdevlint.source.functions import FunctionNode
 
 
 def _note_meeting(event: Met) -> None:
@@ -54,7 +55,7 @@ def _is_from_outside(frame: Frame, state: State, named: ast.expr, path: str) -> 
     return isinstance(value, Ref) and names_a_device(value)
 
 
-def _is_given_to(init: ast.FunctionDef | ast.AsyncFunctionDef | None, path: str) -> bool:
+def _is_given_to(init: FunctionNode | None, path: str) -> bool:
     """Whether ``__init__`` keeps one of its arguments under a path, as it came."""
     values = [] if init is None else values_by_path(init).get(path, ())
     names = () if init is None else parameter_names(init)

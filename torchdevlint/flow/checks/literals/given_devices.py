@@ -18,11 +18,11 @@ from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.joins import settle
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Choice, Dev
 from torchdevlint.patterns import regex
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import AnyFunction, functions_in
 from torchdevlint.source.nodes import (
     Assignment,
     assignment_of,
@@ -113,7 +113,7 @@ def _in_a_name(frame: Frame, state: State) -> Iterator[Given]:
                 yield Given(name, f"`{name}` is the device here", bound.node)
 
 
-def _on_the_cpu_by_default(function: FunctionNode) -> frozenset[str]:
+def _on_the_cpu_by_default(function: AnyFunction) -> frozenset[str]:
     """The parameters whose default says CPU: where something is kept, not where it is computed."""
     return frozenset(
         name
@@ -146,7 +146,7 @@ def _is_visible(frame: Frame, state: State, path: str) -> bool:
 def _is_bound_inside(scope: ast.AST, node: ast.expr, path: str) -> bool:
     """Whether a path stands in a function within the scope that binds its first name anew."""
     name = first_name(path)
-    inner: list[FunctionNode] = [*functions_in(scope)]
+    inner: list[AnyFunction] = [*functions_in(scope)]
     for function in (*inner, *nodes_in(scope, ast.Lambda)):
         if function.lineno <= node.lineno <= (function.end_lineno or 0):
             parameters = {each.arg for each in nodes_in(function.args, ast.arg)}

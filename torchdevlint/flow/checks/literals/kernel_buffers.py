@@ -19,9 +19,9 @@ from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import MODEL, Origin
-from torchdevlint.flow.state.machine import FunctionNode
 from torchdevlint.flow.state.tensors import came_with_input
 from torchdevlint.flow.state.values import Ref, Tensor, Unknown, Value
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import assignments_in, inside, own_nodes_in
 
 
@@ -53,7 +53,7 @@ def _note_filled(event: Filled) -> None:
         record(frame, event.state, place, cuda_in_words(place), found)
 
 
-def _is_returned(function: FunctionNode, target: ast.AST) -> bool:
+def _is_returned(function: AnyFunction, target: ast.AST) -> bool:
     """Whether the name that is written into by index is returned as it is."""
     filled = dotted_path(target.value) if isinstance(target, ast.Subscript) else None
     returned = (each.value for each in own_nodes_in(function, ast.Return) if each.value is not None)
@@ -104,7 +104,7 @@ def is_as_large(function: ast.AST, place: ast.AST, name: str) -> bool:
     return False
 
 
-def _is_bound_anew(function: FunctionNode, name: str) -> bool:
+def _is_bound_anew(function: AnyFunction, name: str) -> bool:
     """Whether the argument is replaced by something that is not made of it."""
     values = [each.value for each in assignments_by_path(function).get(name, ())]
     bound = [each for each in bindings_in(function).get(name, ()) if each[1]]

@@ -25,6 +25,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
 _MOST = 2
@@ -91,21 +92,21 @@ def _is_for_any_gpu(frame: Frame, node: ast.Call) -> bool:
 
 def _follows_devices(frame: Frame, state: State, node: ast.Call) -> bool:
     """Whether the rest of its file follows devices, or the rest of its function does."""
-    function: ast.FunctionDef | ast.AsyncFunctionDef = frame.function  # type: ignore[assignment]
+    function: FunctionNode = frame.function  # type: ignore[assignment]
     places = _places(frame.machine.tree)
     if places.literals == 1 and last_name(node.func) != "cuda" and _takes_arguments(function):
         plain = [each for each in places.followed if last_name(each) == "device"]
         given = parameter_names(function)
         if any(is_inside(each, function) and root_of(each) in given for each in plain):
             return True
-        tensors = (each for name in given & state.env.keys() for each in tensors_in(state.env[name]))
+        tensors = (each for name in given.intersection(state.env) for each in tensors_in(state.env[name]))
         least = _BESIDE_ONE if next(tensors, None) is None else 1
         if len([each for each in plain if not is_inside(each, function)]) >= least:
             return True
     return 0 < places.literals <= _MOST and len(places.followed) >= _FOR_EACH * places.literals
 
 
-def _takes_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _takes_arguments(function: FunctionNode) -> bool:
     """Whether a function works on what it is given: a helper, and no step of a program."""
     return not parameter_names(function) <= {"self", "cls", "args", "opt", "config", "cfg", "kwargs"}
 

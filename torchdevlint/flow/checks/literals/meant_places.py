@@ -20,9 +20,10 @@ from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import settle
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import is_inside, nodes_in
 
 _MADE = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "randint"})
@@ -71,7 +72,7 @@ def _by_dtype(frame: Frame, state: State, node: ast.Call) -> Iterator[Given]:
             yield Given(f"{name}.device", f"`{name}` gives it its dtype", each.value)
 
 
-def _as_large(function: FunctionNode, node: ast.Call) -> Iterator[Given]:
+def _as_large(function: AnyFunction, node: ast.Call) -> Iterator[Given]:
     """``return torch.rand(x.shape[0], 3).to("cuda")``: as large as an argument, and nothing else is done with it.
 
     What has one dimension alone may be an index, which the host may have made for it.
@@ -88,7 +89,7 @@ def _as_large(function: FunctionNode, node: ast.Call) -> Iterator[Given]:
             yield Given(f"{name}.device", f"`{name}` gives it its shape, and it is returned for it", each.value)
 
 
-def _by_test(function: FunctionNode, node: ast.Call) -> Iterator[Given]:
+def _by_test(function: AnyFunction, node: ast.Call) -> Iterator[Given]:
     """``if a.device != b.device: a = a.to("cuda")``."""
     moved = dotted_path(node.func.value) if isinstance(node.func, ast.Attribute) else None
     for test in nodes_in(function, ast.If) if moved is not None else ():

@@ -14,6 +14,7 @@ from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_nam
 from torchdevlint.flow.scope.naming_cuda import chooses_gpu
 from torchdevlint.flow.scope.unconditional import straight
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
 _LEAVES = (ast.Return, ast.Raise)
@@ -37,7 +38,7 @@ def refused_before(frame: Frame, node: ast.Call) -> ast.expr | None:
 
 
 @once_a_node
-def _refusing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[tuple[int, ast.expr], ...]:
+def _refusing(function: FunctionNode) -> tuple[tuple[int, ast.expr], ...]:
     """What holds behind a statement of the function's body, with the line where it ends."""
     return tuple(_holding(function.body))
 

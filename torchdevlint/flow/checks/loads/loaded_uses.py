@@ -13,9 +13,10 @@ from torchdevlint.flow.knowledge.array_readers import reads_on_host
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.uses import bindings_in
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node, parts_of_sequence
 
 _OF_TEXT = frozenset("split strip lower upper startswith endswith encode".split())
@@ -53,7 +54,7 @@ def is_read_by_host(frame: Frame, load: ast.Call) -> bool:
     return any(_takes_host_data(frame, call) for call in takes)
 
 
-def _held(scope: ast.Module | FunctionNode, load: ast.Call) -> list[tuple[str, range]]:
+def _held(scope: ast.Module | AnyFunction, load: ast.Call) -> list[tuple[str, range]]:
     """The names that hold what the load gave, or parts of it, each with the lines from there to where that ends."""
     taken = _bindings_by_source(scope)
     found: list[tuple[str, range]] = []

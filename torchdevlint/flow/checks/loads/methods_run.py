@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.scope.decorators import is_property
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.machine import FunctionNode
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import nodes_in
 
 
@@ -27,7 +27,7 @@ def reached_from(owner: ClassInfo, method: ast.AST) -> Iterator[ast.AST]:
             yield found
 
 
-def _method_of(owner: ClassInfo, method: ast.AST, node: ast.Attribute) -> FunctionNode | None:
+def _method_of(owner: ClassInfo, method: ast.AST, node: ast.Attribute) -> AnyFunction | None:
     """What ``self.name``, or ``super().name`` in `method`, is."""
     if dotted_path(node.value) == "self":
         return owner.all_methods.get(node.attr, (None, None))[1]

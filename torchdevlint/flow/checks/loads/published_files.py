@@ -16,13 +16,14 @@ from torchdevlint.flow.checks.loads.saved_names import bound_to
 from torchdevlint.flow.checks.loads.telling_names import HOLE
 from torchdevlint.flow.checks.loads.writers import is_written, name_of
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.call_sites import Function, call_sites
+from torchdevlint.flow.scope.call_sites import call_sites
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Const, Value
 from torchdevlint.patterns import regex
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import nodes_in
 
 _HASH = regex(r"-[0-9a-f]{8,}(?=\.\w+$)")
@@ -122,7 +123,7 @@ def _given(frame: Frame, load: ast.Call) -> set[str] | None:
 
 
 def _names_given(
-    tree: ast.Module, function: Function, parameter: str, project: Project, calls: int
+    tree: ast.Module, function: FunctionNode, parameter: str, project: Project, calls: int
 ) -> Iterator[str | None]:
     for site in call_sites(tree, function, project):
         given = site.argument(function, parameter)

@@ -14,6 +14,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, StateDict, Value
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, is_inside, nodes_in
 
 
@@ -120,7 +121,7 @@ def _is_surely_of(frame: Frame, state: State, model: ast.Attribute, made_at: ast
     return any(not begins or each.lineno < model.lineno for each in asked)
 
 
-def _methods_around(info: ClassInfo, made_at: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+def _methods_around(info: ClassInfo, made_at: ast.AST) -> list[FunctionNode]:
     """The method of a class, or of a base, in which the model is wrapped."""
     return [each for one in info.mro for each in one.methods.values() if is_inside(made_at, each)]
 

@@ -24,6 +24,7 @@ from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Step, Tensor
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
 _MOVES = frozenset({"to", "cuda", "xpu", "npu", "mps"})
@@ -157,7 +158,7 @@ def _calls_of(scope: Scope, name: str) -> list[ast.Call]:
     return [each for each in calls if isinstance(each.func, ast.Attribute) and dotted_path(each.func.value) == name]
 
 
-def _given(method: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, path: str) -> set[str]:
+def _given(method: FunctionNode, call: ast.Call, path: str) -> set[str]:
     """The parameters of a method that are given the model, or its parameters."""
     names = zip(positional_names(method)[1:], call.args, strict=False)
     named = ((each.arg or "", each.value) for each in call.keywords)

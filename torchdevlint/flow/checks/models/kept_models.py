@@ -21,6 +21,7 @@ from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Library, Obj, Value
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import is_below, nodes_in
 
 
@@ -57,14 +58,14 @@ def _kept(frame: Frame, keeper: Obj, attribute: ast.Attribute) -> Library | Obj 
     return model if isinstance(given, ast.Name) and _is_left(frame, keeper.made_at, given) else None
 
 
-def _leaves(init: ast.FunctionDef | ast.AsyncFunctionDef, kept: ast.Name) -> bool:
+def _leaves(init: FunctionNode, kept: ast.Name) -> bool:
     """Whether a constructor does nothing to a model but to keep it, and asks it only for what leaves it where it is."""
     alone = left_alone(init) | asked_for_methods(init) | {kept}
     rebound = any(binds for _, binds, _ in bindings_in(init).get(kept.id, ()))
     return not rebound and all(each in alone for each in nodes_in(init, ast.Name) if each.id == kept.id)
 
 
-def _argument(keeper: Obj, init: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Value | None:
+def _argument(keeper: Obj, init: FunctionNode, name: str) -> Value | None:
     positional, keywords = keeper.made_of or ((), ())
     by_place = dict(zip(positional_names(init)[1:], positional, strict=False))
     return {**by_place, **dict(keywords)}.get(name)

@@ -14,9 +14,10 @@ from torchdevlint.flow.knowledge.libraries import LEAVES_MODELS
 from torchdevlint.flow.run.imports import resolve
 from torchdevlint.flow.scope.names import dotted_path, parameter_names, positional_names
 from torchdevlint.flow.scope.uses import Scope, bindings_in
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Func, Ref, Value
+from torchdevlint.source.functions import AnyFunction, FunctionNode
 from torchdevlint.source.nodes import arguments_of, keyword_of, nodes_in, once_a_node
 
 _MAX_HOPS = 3
@@ -38,7 +39,7 @@ def leaves_parameter(frame: Frame, function: Func, name: str) -> bool:
     return name in _left_by(frame, function, _MAX_HOPS)
 
 
-def given_for(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
+def given_for(call: ast.Call, function: FunctionNode, name: str) -> ast.expr | None:
     """What a call gives for a parameter, by name or by its place among those of a function that is no method."""
     by_name = keyword_of(call, name)
     names = positional_names(function)
@@ -90,7 +91,7 @@ def _gives_any(call: ast.Call, names: dict[str, list[ast.AST]]) -> bool:
 
 
 @once_a_node
-def _left_where(function: FunctionNode) -> tuple[frozenset[str], dict[str, list[ast.AST]]]:
+def _left_where(function: AnyFunction) -> tuple[frozenset[str], dict[str, list[ast.AST]]]:
     """The parameters that a function never binds, and asks only for what leaves a model where it is.
 
     And those of which it does more than that, each with the places where it does.

@@ -40,6 +40,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, inside, is_below, nodes_in, once_a_node
 
 _PLACES = frozenset({"is_cuda", "parameters", "device"})
@@ -189,7 +190,7 @@ def meet(
 
 
 @once_a_node
-def _fed_to_layers(method: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+def _fed_to_layers(method: FunctionNode) -> frozenset[str]:
     """The parameters that a method gives, as they came, to attributes of `self` that it calls, or to `self`."""
     names = {name for name, places in bindings_in(method).items() if any(bound for _, bound, _ in places)}
     calls = [(call, dotted_path(call.func) or "") for call in nodes_in(method, ast.Call)]

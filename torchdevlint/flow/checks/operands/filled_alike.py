@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.call_sites import CallSite, Function, argument_of, own_call_sites
+from torchdevlint.flow.scope.call_sites import CallSite, argument_of, own_call_sites
 from torchdevlint.flow.scope.names import given_by_default, has_stars, parameter_names
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in, once_a_node, own_nodes_in
 
 
@@ -33,7 +33,7 @@ def is_given_together(frame: Frame, made: ast.AST, argument: str) -> bool:
 
 
 @once_a_node
-def _filled_in(function: Function) -> dict[str, ast.expr]:
+def _filled_in(function: FunctionNode) -> dict[str, ast.expr]:
     """The parameters that a function makes itself where they are None, each with what it makes."""
     optional = {name for name, value in given_by_default(function.args) if _is_none(value)}
     found: dict[str, ast.expr] = {}
@@ -47,7 +47,9 @@ def _filled_in(function: Function) -> dict[str, ast.expr]:
     return found
 
 
-def _names_for(function: Function, filling: Function, own: str, filled: dict[str, ast.expr]) -> list[tuple[str, str]]:
+def _names_for(
+    function: FunctionNode, filling: FunctionNode, own: str, filled: dict[str, ast.expr]
+) -> list[tuple[str, str]]:
     """What the pairs of an argument with the others that are made alike are called in the function that calls."""
     others = [each for each in filled if each != own]
     if filling is function:
@@ -58,11 +60,11 @@ def _names_for(function: Function, filling: Function, own: str, filled: dict[str
     return [(one.id, two.id) for one, two in pairs if isinstance(one, ast.Name) and isinstance(two, ast.Name)]
 
 
-def _calls_in(function: Function, name: str) -> list[ast.Call]:
+def _calls_in(function: FunctionNode, name: str) -> list[ast.Call]:
     return [each for each in nodes_in(function, ast.Call) if isinstance(each.func, ast.Name) and each.func.id == name]
 
 
-def _gives_alike(site: CallSite, function: Function, first: str, second: str) -> bool:
+def _gives_alike(site: CallSite, function: FunctionNode, first: str, second: str) -> bool:
     """Whether a call gives both arguments, or leaves both out."""
     if has_stars(site.call):
         return False

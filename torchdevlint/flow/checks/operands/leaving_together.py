@@ -16,11 +16,12 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, parameter_names
 from torchdevlint.flow.state.devices import DEFAULT, Origin
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import device_if_tensor
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Map, Seq, Tensor, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import Assignment, assignments_in, inside
 
 _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
@@ -53,7 +54,7 @@ def _note_layer(event: LayerCalled) -> None:
     _look(frame, event.state, node, f"`{frame.machine.text_of(node.func)}()`", tensors, _MATRIX, names)
 
 
-def _of_operand(function: FunctionNode | None, at: ast.expr, value: Value) -> Iterator[Part]:
+def _of_operand(function: AnyFunction | None, at: ast.expr, value: Value) -> Iterator[Part]:
     """A tensor, or what an argument is made where the caller gave none: ``if mask is None: mask = torch.ones(..)``."""
     if isinstance(value, Tensor):
         yield at, value
@@ -112,7 +113,7 @@ def _parts(node: ast.expr, value: Value) -> Iterator[Part]:
     yield from ((at, each) for at, each in pairs if isinstance(each, Tensor))
 
 
-def _is_meant_there(function: FunctionNode, at: ast.expr, value: Tensor, parameter: str) -> bool:
+def _is_meant_there(function: AnyFunction, at: ast.expr, value: Tensor, parameter: str) -> bool:
     """Whether all that it was made by is as large as something of the function, and is no length or index.
 
     What goes to a parameter such as `attention_mask` is no index either, though it holds whole numbers.
@@ -123,7 +124,7 @@ def _is_meant_there(function: FunctionNode, at: ast.expr, value: Tensor, paramet
     return all(_is_sized(function, site.node, known) for site in value.creations)
 
 
-def _is_sized(function: FunctionNode, node: ast.AST, whole_numbers: bool) -> bool:
+def _is_sized(function: AnyFunction, node: ast.AST, whole_numbers: bool) -> bool:
     if not isinstance(node, ast.Call) or (dotted_path(node.func) or "").rpartition(".")[2] not in _FILLED:
         return False
     dtypes = [] if whole_numbers else [dotted_path(each.value) or "" for each in node.keywords if each.arg == "dtype"]

@@ -17,11 +17,12 @@ from torchdevlint.flow.scope.names import dotted_path, mentions_device, paramete
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_created, is_of_sizes, is_told_device
 from torchdevlint.flow.state.values import Choice, Conditions, Tensor, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _OF_ANOTHER_KIND = regex(
@@ -57,7 +58,7 @@ def _made(value: Choice) -> Iterator[Held]:
 
 
 @once_a_node
-def _names_that_leave(function: FunctionNode) -> frozenset[str]:
+def _names_that_leave(function: AnyFunction) -> frozenset[str]:
     """The names of which what they hold is moved somewhere, or read on the host: ``x.to(device)``."""
     moved = (each.value for each in nodes_in(function, ast.Attribute) if each.attr in _LEAVES)
     return frozenset(each.id for each in moved if isinstance(each, ast.Name))
@@ -66,7 +67,7 @@ def _names_that_leave(function: FunctionNode) -> frozenset[str]:
 _LEAVES = torch_api.MOVE_METHODS | {"numpy", "tolist", "item", "type_as"}
 
 
-def _is_asked_again(function: FunctionNode, made: Sequence[Held], parted: Collection[str]) -> bool:
+def _is_asked_again(function: AnyFunction, made: Sequence[Held], parted: Collection[str]) -> bool:
     """Whether a test elsewhere asks for what decided: it may tell which of both is there."""
     nodes, tests = [node for node, _, _ in made], _tests_by_name(function)
     decided = {word for key in parted for word in _WORD.findall(key)}
@@ -75,7 +76,7 @@ def _is_asked_again(function: FunctionNode, made: Sequence[Held], parted: Collec
 
 
 @once_a_node
-def _tests_by_name(function: FunctionNode) -> dict[str, list[ast.If | ast.IfExp]]:
+def _tests_by_name(function: AnyFunction) -> dict[str, list[ast.If | ast.IfExp]]:
     """The branches of a function, by the names that their tests read."""
     found: dict[str, list[ast.If | ast.IfExp]] = {}
     tests: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]

@@ -30,10 +30,11 @@ from torchdevlint.flow.scope.naming_cuda import cuda_in_words, names_cuda
 from torchdevlint.flow.scope.same_size import factories_by_size, told_place
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Conditions, Map, Record, Seq, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import arguments_of, inside, once_a_node
 
 _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
@@ -103,7 +104,7 @@ def _is_foreign(node: ast.Call) -> bool:
     return root != "self" and not name.startswith("super") and not _is_called_for_the_cpu(last)
 
 
-def _came_in(function: FunctionNode, at: ast.expr, value: Tensor) -> str | None:
+def _came_in(function: AnyFunction, at: ast.expr, value: Tensor) -> str | None:
     """The name of the argument that a tensor is, or was made of."""
     if value.device.origin not in (Origin.ARGUMENT, Origin.MODEL) or value.ndim == 0:
         return None
@@ -111,7 +112,7 @@ def _came_in(function: FunctionNode, at: ast.expr, value: Tensor) -> str | None:
     return next((each.id for each in inside(at) if isinstance(each, ast.Name) and each.id in names), None)
 
 
-def _is_for(function: FunctionNode, taker: ast.Call, node: ast.AST, name: str) -> bool:
+def _is_for(function: AnyFunction, taker: ast.Call, node: ast.AST, name: str) -> bool:
     """Whether what a factory makes goes with an argument into a kernel.
 
     It is as large, and is left empty for a kernel to fill, or has the same dtype, or is given to what is launched as
@@ -208,7 +209,7 @@ def _tensors_in(value: Value, conditions: Conditions) -> Iterator[Tensor]:
     yield from (each for each in held if isinstance(each, Tensor))
 
 
-def _arguments(state: State, function: FunctionNode, surely: bool = False) -> Iterator[tuple[str, Tensor]]:
+def _arguments(state: State, function: AnyFunction, surely: bool = False) -> Iterator[tuple[str, Tensor]]:
     """The tensors that a function was given, as long as they are bound to their names, be they moved on some paths.
 
     What stands in for an operator is given what that is given, tensors first; and so is a `Function` of autograd.
@@ -308,7 +309,7 @@ def _asked(node: ast.AST, name: str, attributes: tuple[str, ...]) -> ast.Name | 
 
 
 @once_a_node
-def _stands_in(function: FunctionNode) -> bool:
+def _stands_in(function: AnyFunction) -> bool:
     """Whether it is registered to work out what an operator gives, without running it."""
     decorators = () if isinstance(function, ast.Lambda) else function.decorator_list
     called = (each.func if isinstance(each, ast.Call) else each for each in decorators)

@@ -18,6 +18,7 @@ from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node, parts_of_tuple
 
 OF_MODULES = regex(r"(?:\w+_)?(?:modules|models|networks|nets|layers|blocks|encoders|decoders|experts)")
@@ -37,7 +38,7 @@ class Built(Struct, frozen=True):
     """One method and what it builds; `info` is the class."""
 
     info: ClassInfo
-    method: ast.FunctionDef | ast.AsyncFunctionDef
+    method: FunctionNode
 
     def added_to(self, path: str) -> list[ast.expr] | None:
         """What is put into the container that `path` names, after it was made; None if some of that is not clear."""

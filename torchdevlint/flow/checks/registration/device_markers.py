@@ -20,9 +20,10 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, places_in, public_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.values import Step, Tensor
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _ASKED = frozenset({"device", "dtype"})
@@ -47,7 +48,7 @@ def _note_read(event: DeviceRead) -> None:
     frame.machine.emit(Mixed(frame, event.state, node, MARKER, *pair, False))
 
 
-def _makes_all_there(function: FunctionNode | None, asked: ast.Attribute) -> bool:
+def _makes_all_there(function: AnyFunction | None, asked: ast.Attribute) -> bool:
     """Whether a method that takes no tensors makes there what it returns: ``torch.ones(n, device=self.slopes.device)``.
 
     It works with what the object keeps alone, so that nothing else meets it, and gives what its caller mixes.

@@ -10,6 +10,7 @@ from torchdevlint.flow.kinds.element_calls import bound_by
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import assignment_of, assignments_in, keyword_of, nodes_in
 
 _GIVES_NO_ELEMENT = frozenset("append insert extend update keys".split())
@@ -37,7 +38,7 @@ def moves_elements(info: ClassInfo, attribute: str, kind: str) -> bool:
 class _Method:
     """One method, and the local names that stand for elements in it."""
 
-    def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef, attribute: str, is_dict: bool) -> None:
+    def __init__(self, node: FunctionNode, attribute: str, is_dict: bool) -> None:
         self.node = node
         self.attribute = attribute
         self.path = f"self.{attribute}"

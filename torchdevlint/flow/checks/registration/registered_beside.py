@@ -15,6 +15,7 @@ from torchdevlint.flow.scope.names import dotted_path, last_name, positional_nam
 from torchdevlint.flow.state.classes import MODULE_NAMESPACES, ClassInfo
 from torchdevlint.flow.state.others import OtherFiles, named
 from torchdevlint.flow.state.values import Cls
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, inside, nodes_in
 
 _MOVES_ITSELF = frozenset({"_apply", "to", "cuda", "parameters"})
@@ -149,7 +150,7 @@ def _is_container(base: str) -> bool:
     return base.startswith(MODULE_NAMESPACES) and base.rpartition(".")[2] in torch_api.CONTAINER_MODULES
 
 
-def _parameter(init: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, given: ast.expr) -> str | None:
+def _parameter(init: FunctionNode, call: ast.Call, given: ast.expr) -> str | None:
     """The parameter of a constructor that gets an argument of a call."""
     if given not in call.args:
         return next(each.arg for each in call.keywords if each.value is given)

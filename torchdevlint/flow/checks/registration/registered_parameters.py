@@ -17,6 +17,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.others import OtherFiles
 from torchdevlint.flow.state.values import Library, Map, Obj, Seq, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in
 
 _MORE_THAN_PARAMETERS = regex(r"(?i)dropout|batch_?norm|instance_?norm|rrelu|buffer")
@@ -67,7 +68,7 @@ def _asked(method: ast.AST, lists: set[str]) -> Iterator[str]:
                 yield each.value.id
 
 
-def _is_put(info: ClassInfo, attribute: str, method: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+def _is_put(info: ClassInfo, attribute: str, method: FunctionNode, name: str) -> bool:
     """Whether a method puts what it calls so into the attribute, or takes it from there, or into a list for it."""
     path = f"self.{attribute}"
     if any(_reads(each.iter, path) and dotted_path(each.target) == name for each in nodes_in(method, ast.For)):

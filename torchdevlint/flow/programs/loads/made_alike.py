@@ -14,11 +14,12 @@ from torchdevlint.flow.checks.loads.saved_names import values_in
 from torchdevlint.flow.checks.loads.written_before import path_of_load, saved_path
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.programs.texts.project_calls import ProjectCalls
-from torchdevlint.flow.scope.call_sites import MOST_FILES, Function, argument_of, own_call_sites
+from torchdevlint.flow.scope.call_sites import MOST_FILES, argument_of, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import given_by_default, has_stars, last_name, parameter_names
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, is_below, nodes_in, own_nodes_in
 
 _MOST_HOPS = 2
@@ -44,7 +45,7 @@ def is_made_as_saved(own: ModuleFile, project: Project, load: ast.Call) -> bool:
 
 
 def _calls(
-    own: ModuleFile, project: Project, function: Function, owner: ast.ClassDef | None
+    own: ModuleFile, project: Project, function: FunctionNode, owner: ast.ClassDef | None
 ) -> list[tuple[ModuleFile, ast.Call]]:
     """The calls of a function or method in all files of a project; none where not all are known."""
     if owner is not None:
@@ -57,7 +58,12 @@ def _calls(
 
 
 def _is_saved_before(
-    file: ModuleFile, project: Project, call: ast.Call, function: Function, owner: ast.ClassDef | None, read: ast.expr
+    file: ModuleFile,
+    project: Project,
+    call: ast.Call,
+    function: FunctionNode,
+    owner: ast.ClassDef | None,
+    read: ast.expr,
 ) -> bool:
     there = _put(call, function, owner, read)
     here = scopes_of(file.tree, call)[0]
@@ -96,7 +102,7 @@ def _saved_in(ways: Ways, scope: Scope, call: ast.Call, hops: int) -> Iterator[a
                 yield put
 
 
-def _in_terms_of(function: Function, path: ast.expr) -> ast.expr | None:
+def _in_terms_of(function: FunctionNode, path: ast.expr) -> ast.expr | None:
     """A path in terms of what a function is given; None where names of it are bound in several ways."""
     for _ in range(_MOST_NAMES):
         own = [each for each in inside(path) if isinstance(each, ast.Name) and each.id in values_in(function)]
@@ -109,7 +115,7 @@ def _in_terms_of(function: Function, path: ast.expr) -> ast.expr | None:
     return None
 
 
-def _bound_to(function: Function, name: str) -> ast.expr | None:
+def _bound_to(function: FunctionNode, name: str) -> ast.expr | None:
     """What alone a name is bound to, be it a file that is opened: then its path."""
     bound = values_in(function)[name]
     if len(bound) != 1 or bound[0].place is not None:
@@ -126,7 +132,7 @@ def _bound_to(function: Function, name: str) -> ast.expr | None:
     return bound[0].value
 
 
-def _put(call: ast.Call, function: Function, owner: ast.ClassDef | None, path: ast.expr) -> ast.expr | None:
+def _put(call: ast.Call, function: FunctionNode, owner: ast.ClassDef | None, path: ast.expr) -> ast.expr | None:
     """A path that is told in terms of a function in those of who calls it; None where the call does not tell."""
     if has_stars(call):
         return None
@@ -152,7 +158,7 @@ class _Replaced(ast.NodeTransformer):
         return self._held.get(node.id) or node
 
 
-def _is_of_given(function: Function, path: ast.expr) -> bool:
+def _is_of_given(function: FunctionNode, path: ast.expr) -> bool:
     names = {each.id for each in inside(path) if isinstance(each, ast.Name)}
     return not names.isdisjoint(parameter_names(function) | {"self"})
 
@@ -164,7 +170,7 @@ def _is_the_same_later(scope: ast.AST, path: ast.expr) -> bool:
     return all(len(values_in(scope).get(each, ())) + (each in given) <= 1 for each in names)
 
 
-def _around(tree: ast.Module, node: ast.AST) -> tuple[Function | None, ast.ClassDef | None]:
+def _around(tree: ast.Module, node: ast.AST) -> tuple[FunctionNode | None, ast.ClassDef | None]:
     function = scopes_of(tree, node)[0]
     if not isinstance(function, _FUNCTIONS):
         return None, None

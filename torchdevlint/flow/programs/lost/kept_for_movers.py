@@ -9,10 +9,11 @@ from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.programs.lost.moving_readers import TOLD, Readers
 from torchdevlint.flow.programs.texts.places import first_holding, holds
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.call_sites import MOST_FILES, Function, argument_of
+from torchdevlint.flow.scope.call_sites import MOST_FILES, argument_of
 from torchdevlint.flow.scope.names import dotted_path, has_stars, last_name, parameter_names
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import assignment_of, nodes_in, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
@@ -46,7 +47,7 @@ def is_made_for_movers(tree: ast.Module, fact: DiscardedMove, project: Project) 
     return all(_has_no_need(own, project, read, scope) for read, scope in _reads_behind(tree, name, fact.at.row))
 
 
-def _reads_behind(tree: ast.Module, name: str, row: int) -> Iterator[tuple[ast.Name, Function | None]]:
+def _reads_behind(tree: ast.Module, name: str, row: int) -> Iterator[tuple[ast.Name, FunctionNode | None]]:
     """What reads a name of the top level behind a line, or in a function, which may be called there."""
     functions = nodes_in(tree, ast.FunctionDef)
     for read in nodes_in(tree, ast.Name):
@@ -58,12 +59,12 @@ def _reads_behind(tree: ast.Module, name: str, row: int) -> Iterator[tuple[ast.N
         yield read, around[0] if around else None
 
 
-def _binds(function: Function, name: str) -> bool:
+def _binds(function: FunctionNode, name: str) -> bool:
     names = (each for each in own_nodes_in(function, ast.Name) if not isinstance(each.ctx, ast.Load))
     return name in parameter_names(function) or any(each.id == name for each in names)
 
 
-def _has_no_need(file: ModuleFile, project: Project, read: ast.Name, scope: Function | None) -> bool:
+def _has_no_need(file: ModuleFile, project: Project, read: ast.Name, scope: FunctionNode | None) -> bool:
     """Whether a read moves what it reads, hands it to an object that does, or has no need of it on a device."""
     readers = Readers(file, project, file.tree if scope is None else scope, {})
     built = next(

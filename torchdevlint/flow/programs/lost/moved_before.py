@@ -16,9 +16,10 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.lost.moved_results import place_in_words
 from torchdevlint.flow.programs.texts.places import expression_of, first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.call_sites import MOST_FILES, CallSite, Function, argument_of
+from torchdevlint.flow.scope.call_sites import MOST_FILES, CallSite, argument_of
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import nodes_in, own_assignments_in, own_nodes_in
 
 _MOVED, _UNPICKLED, _OTHER = "moved", "unpickled", "other"
@@ -87,14 +88,14 @@ class _Trail:
         return self._of(first_holding(nodes_in(self._tree, ast.FunctionDef), node.lineno), node)
 
     @cached_property
-    def _functions(self) -> dict[str, Function]:
+    def _functions(self) -> dict[str, FunctionNode]:
         return {each.name: each for each in self._tree.body if isinstance(each, _FUNCTIONS)}
 
     @cached_property
     def _classes(self) -> dict[str, ast.ClassDef]:
         return {each.name: each for each in self._tree.body if isinstance(each, ast.ClassDef)}
 
-    def _of(self, function: Function | None, node: ast.expr, part: int | None = None) -> _Origins:
+    def _of(self, function: FunctionNode | None, node: ast.expr, part: int | None = None) -> _Origins:
         if isinstance(node, ast.Name):
             return self._of_name(function, node.id)
         if isinstance(node, ast.Call):
@@ -110,7 +111,7 @@ class _Trail:
             return _union(self._of(function, each, part) for each in (node.body, node.orelse))
         return _UNKNOWN
 
-    def _of_call(self, function: Function | None, call: ast.Call, part: int | None) -> _Origins:
+    def _of_call(self, function: FunctionNode | None, call: ast.Call, part: int | None) -> _Origins:
         if place_in_words(call) == self._words:
             return frozenset({_MOVED})
         if _of_pickle(call) == "load":
@@ -129,7 +130,7 @@ class _Trail:
             return self._of(function, call.func.value)
         return _UNKNOWN
 
-    def _of_results(self, called: Function, part: int | None) -> _Origins:
+    def _of_results(self, called: FunctionNode, part: int | None) -> _Origins:
         """What a function returns, or each round of a loop over a generator gets."""
         results: list[ast.Return | ast.Yield] = [*own_nodes_in(called, ast.Return), *own_nodes_in(called, ast.Yield)]
         given = [each.value for each in results if each.value is not None]
@@ -146,12 +147,12 @@ class _Trail:
         found = [each._of_results(gives, part) for each in inner]
         return next((each for each in found if each and _OTHER not in each), _UNKNOWN)
 
-    def _of_pair(self, function: Function | None, call: ast.Call, part: int | None) -> _Origins:
+    def _of_pair(self, function: FunctionNode | None, call: ast.Call, part: int | None) -> _Origins:
         """``zip(x, y)``; ``enumerate(x)``, whose first part is a number."""
         places = call.args if last_name(call.func) == "zip" else [call.func, *call.args[:1]]
         return self._of(function, places[part]) if part is not None and part < len(places) else _UNKNOWN
 
-    def _of_name(self, function: Function | None, name: str) -> _Origins:
+    def _of_name(self, function: FunctionNode | None, name: str) -> _Origins:
         scope: ast.AST = self._tree if function is None else function
         if (id(scope), name) in self._seen:
             return frozenset()
@@ -166,7 +167,7 @@ class _Trail:
             return self._of_name(None, name)
         return _union(found) if found else _UNKNOWN
 
-    def _of_unpacked(self, function: Function | None, target: ast.expr, value: ast.expr, name: str) -> _Origins:
+    def _of_unpacked(self, function: FunctionNode | None, target: ast.expr, value: ast.expr, name: str) -> _Origins:
         """What a name gets of a value, be it a part of it, or a part of a part."""
         if isinstance(target, ast.Name):
             return self._of(function, value)
@@ -179,17 +180,17 @@ class _Trail:
         inner = value.args[0] if isinstance(value, ast.Call) and dotted_path(value.func) == "enumerate" else None
         return _UNKNOWN if inner is None or place != 1 else self._of_unpacked(function, parts[place], inner, name)
 
-    def _of_argument(self, function: Function, name: str) -> _Origins:
+    def _of_argument(self, function: FunctionNode, name: str) -> _Origins:
         """What all calls in the file give, of a function that is called and nothing else."""
         sites = _sites_of(self._tree, function) if self._functions.get(function.name) is function else []
         return _union(self._of_given(each, function, name) for each in sites) if sites else _UNKNOWN
 
-    def _of_given(self, site: CallSite, function: Function, name: str) -> _Origins:
+    def _of_given(self, site: CallSite, function: FunctionNode, name: str) -> _Origins:
         given = site.argument(function, name)
         return _UNKNOWN if given is None else self.origins(given)
 
 
-def _kept_as(init: Function | None, built: ast.Call, words: str) -> str | None:
+def _kept_as(init: FunctionNode | None, built: ast.Call, words: str) -> str | None:
     """The attribute in which an object keeps the device that it is given where it is built: ``self.device``."""
     for path, values in values_by_path(init).items() if init is not None else ():
         if path.startswith("self.") and len(values) == 1 and isinstance(values[0], ast.Name) and init is not None:
@@ -199,7 +200,7 @@ def _kept_as(init: Function | None, built: ast.Call, words: str) -> str | None:
     return None
 
 
-def _sites_of(tree: ast.Module, function: Function) -> list[CallSite]:
+def _sites_of(tree: ast.Module, function: FunctionNode) -> list[CallSite]:
     """The calls of a function by its name; none where that is read otherwise. An argument of that name is another."""
     taking = [each for each in nodes_in(tree, ast.FunctionDef) if function.name in parameter_names(each)]
     others = {id(each) for node in taking for each in nodes_in(node, ast.Name)}

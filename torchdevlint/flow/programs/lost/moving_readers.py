@@ -16,11 +16,12 @@ from torchdevlint.flow.programs.lost.moved_results import later_reads, moves_to_
 from torchdevlint.flow.programs.texts.asked_tests import asked_before
 from torchdevlint.flow.programs.texts.places import first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.call_sites import Function, argument_of
+from torchdevlint.flow.scope.call_sites import argument_of
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import defaults, dotted_path, has_stars, positional_names, public_path, whole_of
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import assignment_of, inside, nodes_in
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -67,7 +68,12 @@ class Readers:
     """What is done in one function with what a name stands for, where a call gives it what is `known`."""
 
     def __init__(
-        self, file: ModuleFile, project: Project, function: Function | ast.Module, known: _Known, hops: int = _MOST_HOPS
+        self,
+        file: ModuleFile,
+        project: Project,
+        function: FunctionNode | ast.Module,
+        known: _Known,
+        hops: int = _MOST_HOPS,
     ) -> None:
         self._file = file
         self._project = project
@@ -196,7 +202,7 @@ class Readers:
         known = dict(_constants(values, dict(defaults(function))))
         return name is not None and Readers(file, self._project, function, known, self._hops - 1).move_argument(name)
 
-    def _called(self, call: ast.Call) -> tuple[ModuleFile, Function] | None:
+    def _called(self, call: ast.Call) -> tuple[ModuleFile, FunctionNode] | None:
         """The function of the top level that a call is of, in this file or another one."""
         path = dotted_path(call.func) or ""
         led = defined(self._project, self._file.path, self._file.tree, path) if path else None

@@ -11,7 +11,7 @@ from torchdevlint.flow.programs.reached.running import Running
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names, public_path
 from torchdevlint.project.modules import ModuleFile
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 PLACED = "placed"
@@ -35,7 +35,7 @@ class Definitions:
 
     def __init__(self, running: Running) -> None:
         self._running = running
-        self.scope_of: dict[Definition, tuple[Scope, ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+        self.scope_of: dict[Definition, tuple[Scope, FunctionNode]] = {}
         """The functions, each with the method or function of the top level that it stands in."""
         self.bases: dict[Definition, list[Definition]] = {}
         """The classes, with those of the program that they are derived from."""
@@ -143,7 +143,7 @@ class Calls:
 
 
 def handed_to(
-    node: ast.FunctionDef | ast.AsyncFunctionDef,
+    node: FunctionNode,
     given: list[frozenset[Token]],
     named: dict[str | None, frozenset[Token]],
     *,

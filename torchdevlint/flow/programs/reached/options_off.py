@@ -13,7 +13,7 @@ from collections.abc import Callable
 from torchdevlint.flow.programs.texts.asked_tests import Place, asked_at, asked_before, is_bound_before
 from torchdevlint.flow.programs.texts.project_calls import CalledPlace, ProjectCalls, around, called_by
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.call_sites import Function, argument_of
+from torchdevlint.flow.scope.call_sites import argument_of
 from torchdevlint.flow.scope.names import (
     dotted_path,
     given_by_default,
@@ -25,6 +25,7 @@ from torchdevlint.flow.scope.names import (
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import keyword_of, names_bound_in, nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
@@ -250,7 +251,7 @@ class OptionsOff:
         return None if given is None or there is None else self._values(given, there, hops)
 
 
-def _init_of(owner: ast.ClassDef) -> Function | None:
+def _init_of(owner: ast.ClassDef) -> FunctionNode | None:
     found = next((each for each in owner.body if getattr(each, "name", "") == "__init__"), None)
     return found if isinstance(found, _FUNCTIONS) else None
 
@@ -266,7 +267,7 @@ def _asked_before_call(file: ModuleFile, call: ast.Call, path: str) -> str | Non
     return None
 
 
-def _hands_keywords_on(call: ast.Call, function: Function) -> bool:
+def _hands_keywords_on(call: ast.Call, function: FunctionNode) -> bool:
     """Whether the only star of a call is that of what a function is given by other names, and does no more with."""
     kept = function.args.kwarg
     handed = [each.value for each in call.keywords if each.arg is None]
@@ -283,11 +284,11 @@ def _agreed(values: _Values | None, is_so: Callable[[object], bool]) -> bool | N
     return found.pop() if found is not None and len(found) == 1 else None
 
 
-def _is_bound(function: Function, owner: ast.ClassDef | None) -> bool:
+def _is_bound(function: FunctionNode, owner: ast.ClassDef | None) -> bool:
     return owner is not None and not any(last_name(each) == "staticmethod" for each in function.decorator_list)
 
 
-def _is_bound_in(function: Function, name: str) -> bool:
+def _is_bound_in(function: FunctionNode, name: str) -> bool:
     return name in names_bound_in(function)
 
 

@@ -25,6 +25,7 @@ from torchdevlint.patterns import LinePattern
 from torchdevlint.project.locate import is_elsewhere
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _MOST_FILES = 120
@@ -343,7 +344,7 @@ def _is_table(statement: ast.stmt) -> bool:
     return isinstance(value, _TABLES) and not nodes_in(value, ast.Call)
 
 
-def is_called_by_others(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_called_by_others(method: FunctionNode) -> bool:
     """Whether the language or torch calls a method of each object, or something that it is registered with."""
     by_torch = method.name in CALLED_BY_TORCH or method.name in torch_api.MODULE_ATTRIBUTES
     return by_torch or method.name.startswith("__") or is_registered(method)

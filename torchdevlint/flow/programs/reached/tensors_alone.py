@@ -11,9 +11,10 @@ from torchdevlint.flow.checks.loads.saved_names import bound_before, values_in
 from torchdevlint.flow.programs.texts.asked_tests import asked_before
 from torchdevlint.flow.programs.texts.project_calls import CalledPlace, around, called_by, object_calls
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.call_sites import Function, argument_of
+from torchdevlint.flow.scope.call_sites import argument_of
 from torchdevlint.flow.scope.names import dotted_path, has_stars, last_name, parameter_names, public_path, whole_of
 from torchdevlint.project.modules import ModuleFile
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import nodes_in
 
 _MOST_HOPS = 12
@@ -30,7 +31,7 @@ class TensorsAlone:
     def __init__(self, files: list[ModuleFile]) -> None:
         self._own = files[0]
         self._files = files
-        self._known: dict[tuple[Function, str], bool] = {}
+        self._known: dict[tuple[FunctionNode, str], bool] = {}
 
     def are_given(self, line: int) -> bool:
         """Whether a line is run for an argument alone that is no tensor, while all calls give one."""

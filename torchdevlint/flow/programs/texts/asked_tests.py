@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.programs.texts.places import holds
-from torchdevlint.flow.scope.call_sites import Function
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import nodes_in
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -25,11 +25,11 @@ def asked_before(body: list[ast.stmt], line: int) -> Iterator[tuple[ast.expr, bo
             yield statement.test, False
 
 
-def asked_at(function: Function, spot: Place) -> list[tuple[ast.expr, bool]]:
+def asked_at(function: FunctionNode, spot: Place) -> list[tuple[ast.expr, bool]]:
     return [*asked_before(function.body, spot[0]), *_asked_beside(function, spot)]
 
 
-def _asked_beside(function: Function, spot: Place) -> Iterator[tuple[ast.expr, bool]]:
+def _asked_beside(function: FunctionNode, spot: Place) -> Iterator[tuple[ast.expr, bool]]:
     """The tests that expressions ask before they come to a place: ``x if test else place``, ``test and place``."""
     for choice in nodes_in(function, ast.IfExp):
         if _is_in(choice.body, spot) or _is_in(choice.orelse, spot):
@@ -56,7 +56,7 @@ def _asked_within(statement: ast.stmt, line: int) -> Iterator[tuple[ast.expr, bo
         yield from asked_before(handler.body, line)
 
 
-def is_bound_before(function: Function, name: str, node: ast.expr) -> bool:
+def is_bound_before(function: FunctionNode, name: str, node: ast.expr) -> bool:
     """Whether a function binds one of its parameters anew before it comes to a place, be it in another round."""
     stored = [each for each in nodes_in(function, ast.Name) if each.id == name and not isinstance(each.ctx, ast.Load)]
     rounds = [

@@ -16,12 +16,13 @@ from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText, bound_by
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 from torchdevlint.source.notebook import NOTEBOOK
 
 _Lineage = list[str | ast.ClassDef]
 """A class and its bases: those of the project, and the public names of others."""
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_Definition = FunctionNode | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN_BASES = frozenset(
     "object torch.nn.Module abc.ABC torch.utils.data.Dataset torch.utils.data.dataset.Dataset "

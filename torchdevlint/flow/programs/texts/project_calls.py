@@ -10,17 +10,17 @@ from functools import cached_property
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.texts.places import holds
 from torchdevlint.flow.programs.texts.tables import calls_in
-from torchdevlint.flow.scope.call_sites import MOST_FILES, Function
+from torchdevlint.flow.scope.call_sites import MOST_FILES
 from torchdevlint.flow.scope.imported_names import defined, definitions
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 from torchdevlint.source.notebook import NOTEBOOK
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-CalledPlace = tuple[ModuleFile, Function, "ast.ClassDef | None"]
+CalledPlace = tuple[ModuleFile, FunctionNode, "ast.ClassDef | None"]
 """A function, the file that it stands in, and the class that it is a method of."""
 
 
@@ -181,13 +181,13 @@ def around(file: ModuleFile, line: int) -> list[CalledPlace]:
 
 
 @once_a_node
-def _functions_in(tree: ast.Module) -> list[tuple[Function, ast.ClassDef | None]]:
+def _functions_in(tree: ast.Module) -> list[tuple[FunctionNode, ast.ClassDef | None]]:
     owners = {id(each): owner for owner in nodes_in(tree, ast.ClassDef) for each in owner.body}
     found = functions_in(tree)
     return sorted(((each, owners.get(id(each))) for each in found), key=lambda each: -each[0].lineno)
 
 
-def called_by(function: Function, owner: ast.ClassDef | None) -> str | None:
+def called_by(function: FunctionNode, owner: ast.ClassDef | None) -> str | None:
     """The name by which a function is called; None for a method that torch or the language calls, as `forward`."""
     if owner is not None and function.name == "__init__":
         return owner.name
