@@ -4,14 +4,11 @@
 Finds `.numpy()`, `np.array(t)`, `np.concatenate(outputs)` and other functions of NumPy, assignments into its arrays,
 and calls of matplotlib, scikit-learn, pandas, Pillow and `torchaudio.save`, on a tensor that was moved to an
 accelerator, that a moved model computed, or that comes into the `forward` of a Module or an autograd Function. What a
-Module gives in its other methods is where its parameters are, and what one method appends to a list on `self` is what
-another one finds there. So is what a hook of a layer keeps. A function that gives the device of its argument to what it
-makes expects any device, so that its `.numpy()` is found too, as is one that reads `.cpu().numpy()` in another line, or
-what a Module that it is given makes. In a function that reads anything by `.cpu().numpy()`, what is detached may be
-elsewhere too, and so may another argument. What a test has moved is on its device on that path. An argument that a
-function reads as it came is found if a file of the project gives it a tensor of an accelerator. So it is in code that
-others use, where nothing says that it is on the CPU, and what is read there by `.detach().numpy()`, be it after a test
-whether it is a tensor.
+Module gives in its other methods, what it appends to a list on `self` and what a hook keeps is where its parameters
+are. A function expects any device if it gives that of an argument to what it makes, or reads anything by
+`.cpu().numpy()`: then what is detached may be elsewhere too, and so may another argument. What a test has moved is on
+its device on that path. An argument that is read as it came is found if a file of the project gives it a tensor of an
+accelerator, and in code that others use, where nothing says that it is on the CPU.
 
 ## Why is this bad?
 A NumPy array lives in the memory of the host, so PyTorch refuses to make one from memory of a device:

@@ -6,13 +6,13 @@ Finds functions with a parameter `device` or `map_location` that they never read
 - what they return, or give to a model, is made on the default device, by `torch.zeros(..)` and its kin;
 - they read a checkpoint with `map_location="cpu"` and give it back;
 - they move whatever they are given, but for one case, or are called `to` or `change_device`, and move nothing;
-- they move several things but one, also as the `to` or `cuda` of an object, or make one of two as large there;
-- they choose one themselves, also where they read it only if it is None;
+- they move several things but one, also as `to` of an object, or make one of two as large there;
+- they choose one themselves, or read it only if it is None;
 - they move to it where it may be None, though it has a default: `self.device = device or "cpu"; self.to(device)`;
-- they call a function or class of the file, or `super().__init__(..)`, that takes it too, and is not given it.
+- they call a function or class of the file, or `super().__init__(..)`, that takes it too and is not given it.
 
-So are functions that ask for `x.device` and never read the answer, where an argument goes to that model as it came, or
-what is on the CPU leaves them or meets what they were given; and those that ask whether `x` is elsewhere, and leave it.
+So are functions that ask for `x.device` and never read the answer, where an argument goes to that model as it came or
+what is on the CPU leaves them or meets what they were given; and those that ask whether `x` is elsewhere and leave it.
 
 ## Why is this bad?
 The caller says where the result is to be, and nothing happens. It is on the CPU, and the error comes later, in another

@@ -61,7 +61,7 @@ def _given(call: ast.Call, fields: Fields) -> Iterator[tuple[str, ast.expr]]:
 def _beside_parts(function: FunctionNode, fields: Fields) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The only field that is given a part of something as it came, where the others are given moved parts of that."""
     parts = [{each.id for each in target.elts if isinstance(each, ast.Name)} for target, _ in taken_apart(function)]
-    for call in own_nodes_in(function, ast.Call) if parts else ():
+    for call in _returned(function) if parts else ():
         given = [value for _, value in _given(call, fields)]
         left = [each for each in given if isinstance(each, ast.Name) and not _is_moved(function, each.id)]
         moved = [each for each in given if _moved_name(each)]
@@ -72,11 +72,17 @@ def _beside_parts(function: FunctionNode, fields: Fields) -> Iterator[tuple[ast.
             yield left[0], together[0]
 
 
+def _returned(function: FunctionNode) -> list[ast.Call]:
+    """The calls whose results a function returns at once, or yields: nothing there moves more of them."""
+    given: list[ast.Return | ast.Yield] = [*own_nodes_in(function, ast.Return), *own_nodes_in(function, ast.Yield)]
+    return [each.value for each in given if isinstance(each.value, ast.Call)]
+
+
 def _in_other_cases(function: FunctionNode, fields: Fields) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What a field is given as it came in one return, where another return gives it something moved."""
     if any(is_of_places([each.test]) for each in own_nodes_in(function, ast.If)):
         return
-    shown = [each.value for each in own_nodes_in(function, ast.Return) if isinstance(each.value, ast.Call)]
+    shown = _returned(function)
     moves = {
         (dotted_path(call.func), name): value
         for call in shown

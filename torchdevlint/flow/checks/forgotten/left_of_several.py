@@ -14,7 +14,7 @@ from typing import NamedTuple
 from torchdevlint.flow.checks.forgotten.left_behind import Scope, moves_any, record
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.annotations import annotated_tensor
+from torchdevlint.flow.scope.annotations import annotated_tensor, annotation_name
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text, is_quantity
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path, stem_of
@@ -157,7 +157,9 @@ def _bound_in(block: Sequence[ast.stmt]) -> Iterator[_Bound]:
 
 def _is_said_to_be_none(statement: ast.stmt) -> bool:
     """Whether an annotation says that what is bound is no tensor: ``saliency: np.ndarray = batch["saliency"]``."""
-    return isinstance(statement, ast.AnnAssign) and not annotated_tensor(statement.annotation)
+    if not isinstance(statement, ast.AnnAssign) or annotation_name(statement.annotation) in ("Any", "object"):
+        return False
+    return not annotated_tensor(statement.annotation)
 
 
 def _used(scope: Scope, held: Sequence[_Bound]) -> Iterator[tuple[str, _Part, _Part]]:

@@ -171,13 +171,12 @@ def _note_end(event: FunctionEnded) -> None:
     for node, conditions, each in made:
         if each.device != DEFAULT or not each.ndim or frame.entry.kind == "init":
             continue
-        others = [one for one in elsewhere if one[0] is not node or not _combines(node)]
+        others = (one for one in elsewhere if one[0] is not node or not _combines(node))
+        other = None
         if _is_by_content(conditions) or node is listed.get(each):
-            others = [one for one in others if _is_at_hand(frame, *one, conditions)]
-        else:
-            large = not _is_by_kind(conditions) and bool(others) and _is_as_large_as_elsewhere(event, each)
-            others = others if large else []
-        other = next(iter(others), None)
+            other = next((one for one in others if _is_at_hand(frame, *one, conditions)), None)
+        elif elsewhere and _is_as_large_as_elsewhere(event, each) and not _is_by_kind(conditions):
+            other = next(others, None)
         if other is not None and each.creations and not any(_holds_data(site) for site in each.creations):
             frame.machine.emit(Mixed(frame, state, node, ANOTHER_RETURN, (node, each), other))
 
@@ -212,8 +211,11 @@ def _is_at_hand(frame: Frame, node: ast.expr, tensor: Tensor, conditions: Condit
 
 def _is_as_large_as_elsewhere(event: FunctionEnded, value: Tensor) -> bool:
     """Whether the factories of a tensor are given the whole shape of what is where the model or an argument is."""
+    sizes = [shaped_after(site.node) for site in value.creations]
+    names = [dotted_path(each) for each in sizes if each is not None]
+    if len(names) < len(sizes):
+        return False
     ends = [*event.frame.exits, *([event.end] if event.end.alive else [])]
-    names = [dotted_path(each) if (each := shaped_after(site.node)) is not None else None for site in value.creations]
     return all(name is not None and any(_is_elsewhere(end, name) for end in ends) for name in names)
 
 
