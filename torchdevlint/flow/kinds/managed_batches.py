@@ -9,8 +9,8 @@ from torchdevlint.flow.state.values import Cls, Library, Value
 
 _MANAGED = frozenset(
     """
-    Accelerator accelerator LightningModule pytorch_lightning lightning Fabric Trainer TrainingArguments DALI dali
-    DALIClassificationIterator prefetcher Prefetcher DataPrefetcher create_loader fabric MpDeviceLoader
+    Accelerator accelerator LightningModule LightningLite pytorch_lightning lightning Fabric Trainer TrainingArguments
+    DALI dali DALIClassificationIterator prefetcher Prefetcher DataPrefetcher create_loader fabric MpDeviceLoader
     """.split()
 )
 """Words of files whose loaders or trainers move batches themselves."""

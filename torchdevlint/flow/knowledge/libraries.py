@@ -63,7 +63,11 @@ _SINGLE_CLASSES: tuple[tuple[tuple[str, ...], str, Known], ...] = (
     (("torch",), "ScriptModule RecursiveScriptModule", _MODULE),
     (("pytorch_lightning", "lightning"), "LightningModule", _LIGHTNING),
     (("pytorch_lightning", "lightning"), "LightningDataModule", Known(module=False, managed=True)),
-    (("pytorch_lightning", "lightning", "lightning_fabric"), "Fabric", Known(module=False, device=True, managed=True)),
+    (
+        ("pytorch_lightning", "lightning", "lightning_lite", "lightning_fabric"),
+        "Fabric LightningLite",
+        Known(module=False, device=True, managed=True),
+    ),
     (("torchmetrics",), "Metric MetricCollection", _METRIC),
     (("pytorch_lightning",), "Metric", _METRIC),
     (("transformers", "pytorch_transformers"), "BatchEncoding BatchFeature", _CONTAINER),

@@ -28,6 +28,8 @@ from torchdevlint.source.nodes import inside, nodes_in
 
 _ANSWERS = regex(r"predict|infer|detect|recogni[sz]e|transcribe")
 """Methods of models that bring to the host what they give, as often as not."""
+_DATA_SETS = regex(r"data_?sets?(?:_|$)")
+"""Names of data sets."""
 _GIVE_NO_TENSORS = frozenset(
     {"parameters", "named_parameters", "state_dict", "buffers", "modules", "children", "config"}
 )
@@ -158,8 +160,13 @@ def _argument_in(read: ast.expr) -> ast.Name | None:
 
 
 def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Call) -> bool:
-    """``a.x.detach().numpy()`` of an argument `a`, and of what is made of something whose device is asked for."""
+    """``a.x.detach().numpy()`` of an argument `a`, and of what is made of something whose device is asked for.
+
+    What a data set keeps is on the CPU.
+    """
     root, function = root_of(detached), frame.function
+    if root is not None and _DATA_SETS.search(root):
+        return True
     if function is None or root in (None, "self") or _is_copied(detached) or _is_given_of_cpu(frame, state, detached):
         return False
     if root not in parameter_names(function):
