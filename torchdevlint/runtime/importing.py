@@ -19,7 +19,10 @@ def when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
 
 
 class _Finder:
-    """Finds nothing itself: lets the others find the module, and wraps what executes it. Goes after its one use."""
+    """Finds nothing itself: lets those behind it find the module, and wraps what executes it. Goes after its one use.
+
+    Those in front were asked before, and one of them may be asking.
+    """
 
     def __init__(self, name: str, then: Callable[[ModuleType], None]) -> None:
         self.name = name
@@ -30,10 +33,8 @@ class _Finder:
     ) -> ModuleSpec | None:
         if fullname != self.name:
             return None
-        for finder in list(sys.meta_path):
-            if finder is self or not hasattr(finder, "find_spec"):
-                continue
-            spec = finder.find_spec(fullname, path, target)
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :] if self in sys.meta_path else ():
+            spec = finder.find_spec(fullname, path, target) if hasattr(finder, "find_spec") else None
             if spec is not None:
                 self._watch(spec.loader)
                 return spec
