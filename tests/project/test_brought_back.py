@@ -152,6 +152,23 @@ if __name__ == "__main__":
             id="another file",
         ),
         pytest.param("loading", "import sys", "import sys\nimport pytorch_lightning", 1, id="a library that saves"),
+        pytest.param(
+            "loading", "import sys", "import sys\nfrom transformers import AutoTokenizer", 0, id="its tokenizer"
+        ),
+        pytest.param(
+            "loading",
+            "import sys",
+            "import sys\nfrom transformers import (\n    AutoTokenizer,\n    BertConfig as Config,\n)",
+            0,
+            id="its tokenizer and options",
+        ),
+        pytest.param(
+            "loading",
+            "import sys",
+            "import sys\nfrom transformers import (AutoTokenizer,\n    Trainer)",
+            1,
+            id="its tokenizer and what saves",
+        ),
         pytest.param("loading", "import sys", "import sys\nTITLE = 'accelerate'", 0, id="the word of one"),
         pytest.param("loading", "torch.load(path)", "torch.load(path + '.tar')", 1, id="a name that none has"),
         pytest.param("loading", "torch.load(path)", "torch.load(path + '.pth')", 0, id="a name that one may have"),

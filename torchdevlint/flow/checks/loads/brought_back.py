@@ -36,11 +36,15 @@ _UNKNOWN = regex(r"<[^>]*>")
 _PUNCTUATION = regex(r"[/<>]")
 _SAVING = "lightning transformers ignite catalyst fastai accelerate deepspeed composer".split()
 """Libraries that save files by themselves, under names that they make up."""
+_OF_TEXT = r"(?:\w*(?:Tokenizer|TokenizerFast|Config|FeatureExtractor)|get_\w+_schedule\w*|seed_everything|set_seed)"
+"""Names of these libraries that save no tensors."""
+_NAMES_OF_TEXT = rf"{_OF_TEXT}(?:[ \t]+as[ \t]+\w+)?(?:\s*,\s*{_OF_TEXT}(?:[ \t]+as[ \t]+\w+)?)*"
+_ONLY_OF_TEXT = rf"from\s+[\w.]+\s+import[ \t]*(?:\(\s*{_NAMES_OF_TEXT}\s*,?\s*\)|[ \t]{_NAMES_OF_TEXT})[ \t]*(?:#.*)?$"
 SAVES_BY_ITSELF = regex(
-    rf"^\s*(?:from|import)\s+(?:(?:pytorch_)?(?:{'|'.join(_SAVING)})|mm\w+)\b",
+    rf"^\s*(?!{_ONLY_OF_TEXT})(?:from|import)\s+(?:(?:pytorch_)?(?:{'|'.join(_SAVING)})|mm\w+)\b",
     re.MULTILINE,
 )
-"""An import of such a library."""
+"""An import of such a library, except of what saves no tensors alone."""
 _SAVES = regex(r"\btorch\.save\(")
 _MOST_FILES = 40
 _MOST_HOPS = 3
