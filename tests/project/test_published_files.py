@@ -194,16 +194,54 @@ def test_a_whole_path_in_somebodys_home(tmp_path: Path, path: str, expected: lis
     assert reported(application(tmp_path, net=text)) == expected
 
 
+EXPORTING = """import sys
+import torch
+
+net = torch.nn.Linear(3, 3)
+net.load_state_dict(torch.load(sys.argv[1], map_location="cpu"))
+torch.jit.script(net).save("vocoder.pt")
+"""
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
         ("other", "print(3)", []),
-        ("other", "import torch\n\ntorch.jit.script(net).save('vocoder.pt')", ["main.py"]),
+        ("other", EXPORTING, []),
+        ("other", EXPORTING.replace('"cpu"', 'torch.device("cpu")'), []),
+        ("other", EXPORTING.replace(', map_location="cpu"', ""), ["main.py", "other.py"]),
+        ("other", EXPORTING.replace('"cpu"', "sys.argv[2]"), ["main.py"]),
+        ("other", EXPORTING.replace("Linear(3, 3)", "Linear(3, 3).to(sys.argv[2])"), ["main.py"]),
         ("other", "traced = torch.jit.trace(net.cuda(), x)", ["main.py"]),
         ("other.ipynb", '{"cells": [{"cell_type": "code", "source": ["torch.jit.script(net).save(x)"]}]}', ["main.py"]),
     ],
-    ids=["nothing", "scripts", "traces", "a notebook"],
+    ids=[
+        "nothing",
+        "loads to the CPU",
+        "loads to that device",
+        "loads to where it was",
+        "loads to what is given",
+        "moves",
+        "traces",
+        "a notebook",
+    ],
 )
 def test_a_module_that_somebody_else_exported(tmp_path: Path, name: str, text: str, expected: list[str]) -> None:
     main = "import sys\nimport torch\n\nnet = torch.jit.load(sys.argv[1]).to(sys.argv[2])\nprint(net(torch.ones(3)))\n"
     assert reported(application(tmp_path, main=main, **{name: text})) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "main", "expected"),
+    [
+        ("", "", []),
+        ("BATCH = torch.ones(3).cuda()\n", "", ["main.py"]),
+        ("", "import export\n", ["main.py"]),
+    ],
+    ids=["a program on the CPU", "what it imports is not", "it is imported"],
+)
+def test_a_module_that_a_program_exports_on_the_cpu(tmp_path: Path, model: str, main: str, expected: list[str]) -> None:
+    model = f"import torch\n\n{model}def build():\n    return torch.nn.Linear(3, 3)\n"
+    export = "from model import build\n" + EXPORTING.replace("torch.nn.Linear(3, 3)", "build()")
+    main += "import sys\nimport torch\n\nnet = torch.jit.load(sys.argv[1]).to(sys.argv[2])\nprint(net(torch.ones(3)))\n"
+    assert reported(application(tmp_path, main=main, export=export, model=model)) == expected

@@ -18,7 +18,8 @@ from torchdevlint.flow.checks.loads.writers import is_written, name_of
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import call_sites
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, parameter_names
+from torchdevlint.flow.scope.programs import mentions_accelerators, names_accelerators, without_comments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Const, Value
 from torchdevlint.patterns import regex
@@ -46,6 +47,10 @@ _EXPORTING = ("jit.script", "jit.trace", "jit.save", "to_torchscript")
 _EXPORTS = regex("|".join(map(re.escape, _EXPORTING)))
 _JOINING = frozenset("join Path PurePath str".split())
 """What gives a path that begins with its first argument."""
+_FILLS = frozenset("load_state_dict".split())
+"""What only fills a model from what is there already."""
+_LOADED_TO_CPU = regex(r"map_location\s*=\s*(?:torch\.device\(\s*)?['\"]cpu['\"]")
+_MOST_IMPORTED = 60
 _MOST_NAMES = 4
 _MOST_CALLS = 3
 """How many functions a path is followed through that hand it on."""
@@ -92,7 +97,7 @@ def _beginning(scopes: Scopes, node: ast.expr, names: int) -> object:
 
 
 def is_exported_elsewhere(frame: Frame, name: str) -> bool:
-    """Whether a module in TorchScript is loaded that no code of the project exports: somebody else has published it.
+    """Whether a module in TorchScript is loaded that no code of the project exports, or none but programs on the CPU.
 
     Such modules are traced or scripted for others to run, and nearly always on the CPU.
     """
@@ -101,7 +106,33 @@ def is_exported_elsewhere(frame: Frame, name: str) -> bool:
         return False
     project = others.project
     notebooks = (each.text for path in project.notebooks() if (each := project.text_of(path)) is not None)
-    return all(project.saying((each,)) == () for each in _EXPORTING) and not any(map(_EXPORTS.search, notebooks))
+    if any(map(_EXPORTS.search, notebooks)):
+        return False
+    found = [project.saying((each,)) for each in _EXPORTING]
+    exporting = {path for paths in found for path in paths or ()}
+    return None not in found and all(_exports_on_cpu(project, each) for each in exporting)
+
+
+def _exports_on_cpu(project: Project, path: str) -> bool:
+    """Whether a program has nothing to do with accelerators, nor what it imports, and loads to the CPU alone."""
+    file = project.library.get(path)
+    project.used(path, "", file)
+    if file is None or project.importers(path):
+        return False
+    loads = [each for each in nodes_in(file.tree, ast.Call) if last_name(each.func).startswith("load")]
+    loads = [each for each in loads if last_name(each.func) not in _FILLS]
+    closure = project.import_closure([path], _MOST_IMPORTED)
+    if closure is None or mentions_accelerators(_LOADED_TO_CPU.sub("", without_comments(file.source.text))):
+        return False
+    texts = [project.text_of(each) for each in closure if each != path]
+    return all(map(_reads_to_cpu, loads)) and not any(
+        each is None or names_accelerators(without_comments(each.text)) for each in texts
+    )
+
+
+def _reads_to_cpu(load: ast.Call) -> bool:
+    places = [*load.args[1:2], *(each.value for each in load.keywords if each.arg == "map_location")]
+    return any(map(is_cpu_spec, places))
 
 
 def is_never_given(frame: Frame, load: ast.Call) -> bool:
