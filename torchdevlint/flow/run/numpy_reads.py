@@ -15,6 +15,7 @@ from torchdevlint.flow.scope.brought_reads import brings_any, stem_text
 from torchdevlint.flow.scope.brought_twins import brought_besides
 from torchdevlint.flow.scope.followed_devices import followed_in, is_detached, is_followed_beside, root_of
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, parameter_names, whole_of
+from torchdevlint.flow.scope.tested_places import on_tested_accelerator
 from torchdevlint.flow.scope.uses import Scope, bindings_in, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import is_module
@@ -126,8 +127,19 @@ def _is_step(function: ast.Attribute) -> bool:
 
 
 def note_unknown(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> None:
-    """``x.numpy()`` of something unknown: by what made it, by what it is detached from, or as an argument that came."""
-    if frame.function is None or note_read(frame, state, node, read):
+    """``x.numpy()`` of something unknown: by what made it, by what it is detached from, or as an argument that came.
+
+    Below ``if x.is_cuda:`` that is known of `x`.
+    """
+    if frame.function is None:
+        return
+    tested = on_tested_accelerator(frame.function, read)
+    if tested is not None:
+        step = Step("tells whether it is on an accelerator", tested[1])
+        given = Tensor(Device(Origin.EXPRESSION, tested[0]), None, (), (step,))
+        frame.machine.emit(ReadByHost(frame, state, node, (read, given)))
+        return
+    if note_read(frame, state, node, read):
         return
     if isinstance(read, ast.Call) and _note_detached(frame, state, node, read):
         return

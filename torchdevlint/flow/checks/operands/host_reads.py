@@ -8,7 +8,7 @@ import re
 from msgspec.structs import replace
 
 from torchdevlint.flow.checks.operands.met_elsewhere import led_by, puts_several_together
-from torchdevlint.flow.checks.operands.moved_in_one_case import place_in_one_case
+from torchdevlint.flow.checks.operands.moved_in_one_case import place_as_tested, place_in_one_case
 from torchdevlint.flow.checks.operands.users_reads import is_detached_for_users, is_for_users
 from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
@@ -73,7 +73,9 @@ def _note(
         or getattr(frame.function, "name", "") in ("numpy", "__array__")
     ):
         return
-    place = place_in_one_case(frame, node, value) if _is_method(node) else None
+    place = None
+    if _is_method(node):
+        place = place_as_tested(frame, value_node, value) or place_in_one_case(frame, node, value)
     value = value if place is None else replace(value, device=place)
     for_users, argument = False, None
     if by_callers or not (is_off_host(frame, value) or _is_followed(frame, state, node, value_node, value)):

@@ -9,10 +9,18 @@ import ast
 
 from torchdevlint.flow.scope.names import is_cpu_spec, is_dtype, places_in
 from torchdevlint.flow.scope.place_tests import comes_back, names_place, tests_around
+from torchdevlint.flow.scope.tested_places import on_tested_accelerator
 from torchdevlint.flow.state.devices import TOP, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Tensor
 from torchdevlint.source.nodes import inside
+
+
+def place_as_tested(frame: Frame, read: ast.expr, value: Tensor) -> Device | None:
+    """Where ``x.numpy()`` reads `x` below ``if x.is_cuda:``, wherever it came from."""
+    from_anywhere = value.device == TOP or value.device.origin in (Origin.ARGUMENT, Origin.MODEL)
+    tested = on_tested_accelerator(frame.function, read) if from_anywhere and frame.function is not None else None
+    return None if tested is None else Device(Origin.EXPRESSION, tested[0])
 
 
 def place_in_one_case(frame: Frame, read: ast.AST, value: Tensor) -> Device | None:
