@@ -8,6 +8,7 @@ from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.chains import moved_in
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.place_tests import tests_around
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
@@ -17,6 +18,7 @@ from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import NONE, Choice, Library, Map, Seq, Tensor, Value
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import assignment_of, nodes_in
 
 _CHANGES = frozenset("append extend insert add appendleft clear pop popleft remove update setdefault popitem".split())
@@ -56,14 +58,24 @@ def keep_moved(frame: Frame, state: State, node: ast.expr, moved: Value) -> None
     That is ``__init__``, a method that only this runs, and the one method that makes the model and moves it.
     """
     owner, function = frame.owner, frame.function
-    if not isinstance(node, ast.Attribute) or dotted_path(node.value) != "self" or state.conditions:
+    if not isinstance(node, ast.Attribute) or dotted_path(node.value) != "self":
         return
-    if owner is None or owner.is_module or function is None or not _is_maker(frame.machine, owner, function, node.attr):
+    if owner is None or owner.is_module or function is None or (state.conditions and _may_be_left(function, node)):
+        return
+    if not _is_maker(frame.machine, owner, function, node.attr):
         return
     others = (method for one in owner.mro for method in one.methods.values() if method is not function)
     path = f"self.{node.attr}"
     if not any(path in moved_in(method) for method in others) and len(_makers(owner, node.attr)) == 1:
         owner.attributes[node.attr] = _unless_none(owner.attributes.get(node.attr, moved), moved)
+
+
+def _may_be_left(function: AnyFunction, move: ast.expr) -> bool:
+    """Whether a run of a function may leave out a move and end all the same: an error is no end of ``__init__``."""
+    return bool(tests_around(function, move)) or any(nodes_in(function, kind) for kind in _LEAVES)
+
+
+_LEAVES = (ast.Return, ast.Continue, ast.Break, ast.Try)
 
 
 def is_written_by_init(frame: Frame, info: ClassInfo, name: str) -> bool:
