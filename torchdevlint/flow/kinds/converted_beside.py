@@ -18,6 +18,7 @@ from torchdevlint.flow.scope.names import (
     mentions_device,
     parameter_names,
     places_in,
+    words_in,
 )
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.flow.state.machine import Frame
@@ -106,5 +107,4 @@ def _is_accelerator(node: ast.expr) -> bool:
     texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     if texts:
         return any(map(mentions_cuda, texts))
-    names = [last_name(each) for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Attribute))]
-    return any(mentions_device(each) or mentions_cuda(each) for each in names)
+    return any(mentions_device(each) or mentions_cuda(each) for each in words_in(node))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.beside_buffers import beside_a_buffer
 from torchdevlint.flow.kinds.kept_arguments import as_used
-from torchdevlint.flow.kinds.put_with_buffers import named_as_kept
+from torchdevlint.flow.kinds.told_buffers import named_as_kept
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import appended
 from torchdevlint.flow.run.built_of_own import built_of_own, switches_mode

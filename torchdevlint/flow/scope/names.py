@@ -10,7 +10,7 @@ from functools import lru_cache
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import AnyFunction, FunctionNode
 from torchdevlint.source.imported import imported_name
-from torchdevlint.source.nodes import once_a_node
+from torchdevlint.source.nodes import inside, once_a_node
 
 _DTYPES = frozenset(
     """
@@ -201,6 +201,11 @@ def is_called_loader(node: ast.expr) -> bool:
 def last_name(node: ast.expr) -> str:
     """The name that a call goes by: ``f`` for ``f`` and ``x[0].f``; empty for what has none."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def words_in(node: ast.AST) -> Iterator[str]:
+    """The names and attributes that code is written with: `args` and `use_cuda` of ``args.use_cuda``."""
+    return (last_name(each) for each in inside(node) if isinstance(each, (ast.Name, ast.Attribute)))
 
 
 def is_one_of(name: str, configured: tuple[str, ...]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.followed_devices import root_of
-from torchdevlint.flow.scope.names import is_cpu_spec, places_in
+from torchdevlint.flow.scope.names import is_cpu_spec, places_in, words_in
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
@@ -49,21 +49,13 @@ def _place_tests(function: Scope) -> list[ast.If | ast.IfExp]:
 
 def names_place(test: ast.expr) -> bool:
     """Whether a test names a place, or what arrays are of."""
-    return any(_OF_A_PLACE.search(word) for word in _words(test))
+    return any(_OF_A_PLACE.search(word) for word in words_in(test))
 
 
 def tests_around(function: Scope, node: ast.AST) -> list[ast.expr]:
     """The tests of a function that decide whether a run of it comes to a place."""
     branches: list[ast.If | ast.IfExp] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
     return [each.test for each in branches if any(_holds(arm, node) for arm in _arms(each))]
-
-
-def _words(node: ast.expr) -> Iterator[str]:
-    for each in inside(node):
-        if isinstance(each, ast.Name):
-            yield each.id
-        elif isinstance(each, ast.Attribute):
-            yield each.attr
 
 
 def _has_a_say(branch: ast.If | ast.IfExp, read: ast.Call, own: set[str], made_of: set[str]) -> bool:

@@ -15,6 +15,7 @@ from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
+from torchdevlint.flow.scope.names import words_in
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.source.functions import FunctionNode, functions_in
@@ -94,7 +95,7 @@ def _stays_by_mistake(
     others = {each.id for each in names if each is not left}
     together = [each for each in _displays(function) if any(is_name(one, left.id) for one in each)]
     read = [each for each in _statements(function) if any(is_name(one, left.id) for one in inside(each))]
-    if any(_HOST.intersection(_words(each)) for each in read):
+    if any(_HOST.intersection(words_in(each)) for each in read):
         return False
     return any(others & {one.id for one in each if isinstance(one, ast.Name)} for each in together)
 
@@ -117,14 +118,6 @@ def _statements(function: FunctionNode) -> Iterator[ast.stmt]:
     for each in inside(function):
         if isinstance(each, ast.stmt) and not hasattr(each, "body"):
             yield each
-
-
-def _words(node: ast.AST) -> Iterator[str]:
-    for each in inside(node):
-        if isinstance(each, ast.Name):
-            yield each.id
-        elif isinstance(each, ast.Attribute):
-            yield each.attr
 
 
 EVENTS = {FileEnded: _note_end}

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda, public_path
+from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, public_path, words_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignment_of, inside, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import assignment_of, nodes_in, once_a_node, own_nodes_in
 
 _SETS_UP = frozenset({"setUp", "setUpClass", "setUpModule", "setup_method", "setup_class", "setup_module", "setup"})
 _SKIPS = regex(r"(?:^|\.)(?:skip|skipTest|SkipTest)$")
@@ -39,16 +39,12 @@ def _is_decorated(tree: ast.Module, node: ast.AST) -> bool:
 
 
 def _asks(scope: ast.AST, node: ast.expr) -> bool:
-    bound = (value for name in _names_in(node) for value in values_by_path(scope).get(name, ()))
+    bound = (value for name in words_in(node) for value in values_by_path(scope).get(name, ()))
     return _speaks_of_cuda(node) or any(map(_speaks_of_cuda, bound))
 
 
 def _speaks_of_cuda(node: ast.expr) -> bool:
-    return any(map(mentions_cuda, _names_in(node)))
-
-
-def _names_in(node: ast.expr) -> list[str]:
-    return [last_name(each) for each in inside(node) if isinstance(each, (ast.Name, ast.Attribute))]
+    return any(map(mentions_cuda, words_in(node)))
 
 
 @once_a_node

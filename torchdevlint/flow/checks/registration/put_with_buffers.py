@@ -13,7 +13,7 @@ from torchdevlint.flow.checks.registration.registering import may_move_along
 from torchdevlint.flow.events import FunctionEnded, Mixed
 from torchdevlint.flow.facts.tensors import KEPT
 from torchdevlint.flow.kinds.construction import is_part_of_init
-from torchdevlint.flow.kinds.put_with_buffers import put_with_buffers
+from torchdevlint.flow.kinds.told_buffers import put_with_buffers
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.state.classes import ClassInfo

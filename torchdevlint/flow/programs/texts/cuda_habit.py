@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from torchdevlint.flow.scope.cuda_literals import Text, is_cuda, is_settled
-from torchdevlint.flow.scope.names import last_name, mentions_cuda, mentions_device, places_in, public_path
+from torchdevlint.flow.scope.names import mentions_cuda, mentions_device, places_in, public_path, words_in
 from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 
@@ -73,8 +73,7 @@ def _tested(tree: ast.Module) -> frozenset[int]:
 
 def asks_for_devices(test: ast.expr) -> bool:
     """Whether a test speaks of CUDA or of a device."""
-    names = (last_name(part) for part in inside(test) if isinstance(part, (ast.Name, ast.Attribute)))
-    return any(mentions_cuda(each) or mentions_device(each) for each in names)
+    return any(mentions_cuda(each) or mentions_device(each) for each in words_in(test))
 
 
 def _names_cuda(text: Text, call: ast.Call) -> bool | None:
