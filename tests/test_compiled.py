@@ -73,6 +73,13 @@ def test_set_operations_take_a_mapping_by_a_method() -> None:
     assert [f"{path}:{each.lineno}" for path, each in operations if _of_keys(each.right)] == []
 
 
+def test_constants_are_written_in_one_piece() -> None:
+    """A tuple has as many items, for compiled code, as its first assignment gives it."""
+    trees = ((path, ast.parse((ROOT / path).read_bytes())) for path in hatch_build.compiled_modules(ROOT, packages()))
+    grown = ((path, each) for path, tree in trees for each in tree.body if isinstance(each, ast.AugAssign))
+    assert [f"{path}:{each.lineno}" for path, each in grown] == []
+
+
 def _of_keys(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "keys"
 

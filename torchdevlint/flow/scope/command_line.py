@@ -61,8 +61,18 @@ def _adds_options(tree: ast.Module) -> bool:
     return any(each.attr == "add_argument" for each in nodes_in(tree, ast.Attribute))
 
 
-_OF_TESTS = (ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.operator, ast.unaryop)
-_OF_TESTS += (ast.cmpop, ast.boolop, ast.expr_context)  # type: ignore[assignment]
+_OF_TESTS = (
+    ast.Name,
+    ast.Constant,
+    ast.Compare,
+    ast.BoolOp,
+    ast.UnaryOp,
+    ast.operator,
+    ast.unaryop,
+    ast.cmpop,
+    ast.boolop,
+    ast.expr_context,
+)
 
 
 def _is_fixed(tree: ast.Module, root: str, name: str) -> bool:
