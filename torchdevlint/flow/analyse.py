@@ -119,8 +119,7 @@ def _told_here(facts: list[Fact], settings: Settings, project: Project | None, a
 
 def _mixed_in(path: str, settings: Settings, project: Project) -> list[Fact]:
     """The operands that meet in another file of the project, for all that it knows by itself."""
-    module = project.library.get(path)
-    project.used(path, "", module)
+    module = project.module(path)
     if module is None:
         return []
     asked = Project(path, project.library)

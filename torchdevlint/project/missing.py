@@ -93,8 +93,7 @@ def _is_a_part_alone(module: str, project: Project) -> bool:
         return False
     if os.path.basename(found) == "__init__.py":  # the package itself, which one of its modules asks for another
         return False
-    part = project.library.get(found)
-    project.used(found, "", part)
+    part = project.module(found)
     return part is not None and any(isinstance(each, ast.ImportFrom) and each.level for each in part.tree.body)
 
 

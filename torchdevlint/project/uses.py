@@ -98,6 +98,12 @@ class Project(Struct):
         if isinstance(held, ModuleText) and isinstance(module, ModuleFile):
             self.names[path] = (module, names)
 
+    def module(self, path: str) -> ModuleFile | None:
+        """A file, parsed, if it can be: what is told depends on all of it."""
+        module = self.library.get(path)
+        self.used(path, "", module)
+        return module
+
     def text_of(self, path: str) -> ModuleText | None:
         """The text of another file, without parsing it; None if it cannot be read."""
         text = text_of(path)

@@ -36,8 +36,7 @@ def may_be_of_moving_class(
     if paths is None or len(paths) > _MOST_FILES:
         return True
     for path in paths:
-        module = project.library.get(path)
-        project.used(path, "", module)
+        module = project.module(path)
         if module is not None and _is_in(module.tree, method, asked, call):
             return True
     return False

@@ -157,8 +157,7 @@ def _moved(tree: ast.Module) -> frozenset[int]:
 
 def _trees(project: Project, paths: tuple[str, ...]) -> Iterator[ast.Module]:
     for path in paths:
-        module = project.library.get(path)
-        project.used(path, "", module)
+        module = project.module(path)
         if module is not None:
             yield module.tree
 

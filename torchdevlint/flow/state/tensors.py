@@ -175,6 +175,13 @@ def device_if_tensor(value: Value) -> Device | None:
     return value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
 
 
+def is_as_given(value: Value) -> bool:
+    """Whether nothing is known of it, or that it is where an argument is and was not moved since."""
+    if isinstance(value, Tensor):
+        return value.device.origin is Origin.ARGUMENT and not value.moved
+    return isinstance(value, Unknown)
+
+
 def came_with_input(value: Value) -> bool:
     """Whether it is, or may be, a tensor that is where the caller or the model has it."""
     place = device_if_tensor(value)

@@ -22,11 +22,11 @@ from torchdevlint.flow.scope.bookkeeping import is_quantity
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_cuda, mentions_device
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
-from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Tensor, Unknown, Value
+from torchdevlint.flow.state.tensors import is_as_given
+from torchdevlint.flow.state.values import Value
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
 _MAX_HOPS = 3
@@ -151,14 +151,8 @@ def _note(frame: Frame, state: State, node: ast.Call, given: list[tuple[ast.expr
             continue
         if isinstance(at, ast.Name) and (is_quantity(at.id) or not is_left_alone(function, at.id)):
             continue
-        if all(_is_as_given(each) for _, each in alternatives(value)) and not may_move(frame, node, at):
+        if all(is_as_given(each) for _, each in alternatives(value)) and not may_move(frame, node, at):
             record(frame.machine, function, "twin", at, there.move, at=at, name=_name(at), state=state)
-
-
-def _is_as_given(value: Value) -> bool:
-    """Whether nothing is known of it, or that it is where an argument is."""
-    argument = isinstance(value, Tensor) and value.device.origin is Origin.ARGUMENT and not value.moved
-    return argument or isinstance(value, Unknown)
 
 
 def _moves(function: ast.FunctionDef, model: str) -> bool:

@@ -151,11 +151,11 @@ def _bound_in(block: Sequence[ast.stmt]) -> Iterator[_Bound]:
         assigned = assignment_of(statement)
         target = dotted_path(assigned.targets[0]) if assigned is not None else None
         part = _part(assigned.value) if assigned is not None and target is not None else None
-        if part is not None and target is not None and (part.move or not _is_said_to_be_none(statement)):
+        if part is not None and target is not None and (part.move or not _is_annotated_otherwise(statement)):
             yield _Bound(number, target, part)
 
 
-def _is_said_to_be_none(statement: ast.stmt) -> bool:
+def _is_annotated_otherwise(statement: ast.stmt) -> bool:
     """Whether an annotation says that what is bound is no tensor: ``saliency: np.ndarray = batch["saliency"]``."""
     if not isinstance(statement, ast.AnnAssign) or annotation_name(statement.annotation) in ("Any", "object"):
         return False

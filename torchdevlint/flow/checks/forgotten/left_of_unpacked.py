@@ -26,10 +26,11 @@ from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, parameter_na
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
-from torchdevlint.flow.state.devices import Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import is_as_given
 from torchdevlint.flow.state.values import Library, Tensor, Unknown, Value
 from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
@@ -182,12 +183,8 @@ def _place(value: Value) -> Device | None:
     return value.given if isinstance(value, Unknown) else None
 
 
-def _is_as_given(value: Value) -> bool:
-    return isinstance(value, Tensor) and value.device.origin is Origin.ARGUMENT and not value.moved
-
-
 def _is_unknown(value: Value) -> bool:
-    return all(isinstance(each, Unknown) or _is_as_given(each) for _, each in alternatives(value))
+    return all(is_as_given(each) for _, each in alternatives(value))
 
 
 def _is_tensor_in(frame: Frame, node: ast.AST, at: ast.Name) -> bool:

@@ -189,8 +189,7 @@ def _are_all_of_cpu(own: ModuleFile, project: Project, folder: str, name: str) -
 
 def _modules(project: Project, paths: tuple[str, ...]) -> Iterator[ModuleFile]:
     for path in paths:
-        module = project.library.get(path)
-        project.used(path, "", module)
+        module = project.module(path)
         if module is not None:
             yield module
 

@@ -47,8 +47,6 @@ _EXPORTING = ("jit.script", "jit.trace", "jit.save", "to_torchscript")
 _EXPORTS = regex("|".join(map(re.escape, _EXPORTING)))
 _JOINING = frozenset("join Path PurePath str".split())
 """What gives a path that begins with its first argument."""
-_FILLS = frozenset("load_state_dict".split())
-"""What only fills a model from what is there already."""
 _LOADED_TO_CPU = regex(r"map_location\s*=\s*(?:torch\.device\(\s*)?['\"]cpu['\"]")
 _MOST_IMPORTED = 60
 _MOST_NAMES = 4
@@ -115,12 +113,11 @@ def is_exported_elsewhere(frame: Frame, name: str) -> bool:
 
 def _exports_on_cpu(project: Project, path: str) -> bool:
     """Whether a program has nothing to do with accelerators, nor what it imports, and loads to the CPU alone."""
-    file = project.library.get(path)
-    project.used(path, "", file)
+    file = project.module(path)
     if file is None or project.importers(path):
         return False
-    loads = [each for each in nodes_in(file.tree, ast.Call) if last_name(each.func).startswith("load")]
-    loads = [each for each in loads if last_name(each.func) not in _FILLS]
+    calls = ((each, last_name(each.func)) for each in nodes_in(file.tree, ast.Call))
+    loads = [each for each, name in calls if name.startswith("load") and name != "load_state_dict"]
     closure = project.import_closure([path], _MOST_IMPORTED)
     if closure is None or mentions_accelerators(_LOADED_TO_CPU.sub("", without_comments(file.source.text))):
         return False

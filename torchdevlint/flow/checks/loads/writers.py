@@ -126,8 +126,7 @@ def _modules(project: Project, paths: tuple[str, ...] | None) -> Iterator[Module
         yield None
         return
     for path in paths:
-        module = project.library.get(path)
-        project.used(path, "", module)
+        module = project.module(path)
         yield module
 
 
@@ -184,8 +183,7 @@ def _is_left_alone(frame: Frame, module: ModuleFile, call: ast.Call) -> bool:
     if others is None or class_around(scopes_of(module.tree, call)) is None:
         return True
     for path in others.project.importers(module.path):
-        importer = others.project.library.get(path)
-        others.project.used(path, "", importer)
+        importer = others.project.module(path)
         if importer is None or mentions_accelerators(importer.source.text):
             return False
     return True

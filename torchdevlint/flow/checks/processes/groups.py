@@ -37,8 +37,7 @@ def sends_by_nccl(frame: Frame, node: ast.Call) -> bool:
         return found == {_NCCL} and not _names_another(tree)
     paths = others.project.saying(("init_process_group",)) or ()
     for path in paths if len(paths) <= _MOST_FILES else ():
-        module = others.project.library.get(path)
-        others.project.used(path, "", module)
+        module = others.project.module(path)
         if module is None or _names_another(module.tree):
             return False
         found |= _backends(frame, module.tree)

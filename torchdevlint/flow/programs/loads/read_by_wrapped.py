@@ -52,8 +52,7 @@ def _filling_files(project: Project) -> list[ModuleFile] | None:
     own = project.library.get(project.path)
     found = [own] if own is not None else []
     for path in paths:
-        module = project.library.get(path)
-        project.used(path, "", module)
+        module = project.module(path)
         if module is None:
             return None
         found.append(module)

@@ -171,8 +171,7 @@ def _parsed(project: Project, paths: tuple[str, ...]) -> Iterator[ModuleFile | N
     for path in paths:
         text = project.text_of(path)
         if text is None or "save" in text.text:
-            module = project.library.get(path)
-            project.used(path, "", module)
+            module = project.module(path)
             yield module
 
 

@@ -53,8 +53,7 @@ def _is_pickled_after(words: str, project: Project) -> bool:
     if paths is None or len(paths) > MOST_FILES:
         return False
     for path in (project.path, *paths):
-        module = project.library.get(path)
-        project.used(path, "", module)
+        module = project.module(path)
         if module is not None and any(each == {_MOVED} for each in _pickled(module.tree, words)):
             return True
     return False

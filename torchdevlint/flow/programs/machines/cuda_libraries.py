@@ -114,7 +114,6 @@ def _files(project: Project, file: ModuleFile, module: str, dots: int, names: tu
     below = [project.submodule(path, each) for each in names] if path is not None else []
     for each in (path, *below):
         if each is not None and each.endswith(".py"):
-            found = project.library.get(each)
-            project.used(each, "", found)
+            found = project.module(each)
             if found is not None:
                 yield found

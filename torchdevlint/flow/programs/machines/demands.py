@@ -123,8 +123,7 @@ class Demands:
             return None
         found = [program]
         for path in paths[1:]:
-            module = self._project.library.get(path)
-            self._project.used(path, "", module)
+            module = self._project.module(path)
             if module is not None:
                 found.append(module)
         return found

@@ -45,8 +45,7 @@ def is_moved_by_model(fact: Fact, project: Project) -> bool:
         return False
     paths = project.saying((fact.name, "forward"))
     for path in paths if paths is not None and len(paths) <= MOST_FILES else ():
-        module = project.library.get(path)
-        project.used(path, "", module)
+        module = project.module(path)
         if module is not None and any(_moves(module, project, each, fact.name) for each in _forwards(module.tree)):
             return True
     return False

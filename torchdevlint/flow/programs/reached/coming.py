@@ -157,8 +157,7 @@ class Programs:
             return True
         put_aside = re.compile(rf"^[ \t]*#.*\b(?:from|import)\b.*\b{re.escape(path.name)}\b", re.MULTILINE)
         for each in paths:
-            module = self._project.library.get(each)
-            self._project.used(each, "", module)
+            module = self._project.module(each)
             if module is None or put_aside.search(module.source.text):
                 return True
             if any(path.name in names for names in self._leading_nowhere(module, path.parent.name)):

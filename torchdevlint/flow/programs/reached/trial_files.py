@@ -124,8 +124,7 @@ def _may_mean_it(project: Project, path: str, stem: str) -> bool:
     Where nothing loads modules by texts, one leads there that is its path, or a part of one, or in what a package hands
     on as ``__all__``: what else is called so is not the file.
     """
-    module = project.library.get(path)
-    project.used(path, "", module)
+    module = project.module(path)
     if module is None:
         return True
     texts = [each.value for each in nodes_in(module.tree, ast.Constant) if stem in names_of(each)]

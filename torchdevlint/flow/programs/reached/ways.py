@@ -201,8 +201,7 @@ class Ways:
         return any(self._happens_in(each) for each in paths if each is not None and each.endswith(".py"))
 
     def _happens_in(self, path: str) -> bool:
-        module = self._project.library.get(path)
-        self._project.used(path, "", module)
+        module = self._project.module(path)
         if module is None:
             return False
         return self._body(Scope(module, self._project), module.tree, module.importable)

@@ -252,8 +252,7 @@ class Callers:
     @staticmethod
     def _read_first(file: ModuleFile, asked: Project) -> Iterator[ModuleFile]:
         for path in read_first(file.tree, asked):
-            module = asked.library.get(path)
-            asked.used(path, "", module)
+            module = asked.module(path)
             if module is not None:
                 yield module
 

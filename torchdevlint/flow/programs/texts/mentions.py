@@ -168,8 +168,7 @@ class Mentions:
     def _may_mean_it(self, text: ModuleText, node: _Definition, word: re.Pattern[str]) -> bool:
         if word.search(text.text) is None:
             return False
-        module = self._project.library.get(text.path)
-        self._project.used(text.path, "", module)
+        module = self._project.module(text.path)
         if module is None:
             return True
         if node not in self._tree.body:

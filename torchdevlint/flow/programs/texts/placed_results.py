@@ -19,8 +19,7 @@ def is_placed_elsewhere(name: str, project: Project) -> bool:
     if not paths or len(paths) > MOST_FILES:
         return False
     for path in paths:
-        module = project.library.get(path)
-        project.used(path, "", module)
+        module = project.module(path)
         if module is None:
             continue
         if is_placed_by_callers(module.tree, name) or any(

@@ -128,8 +128,7 @@ class ProjectCalls:
             return None
         found = [self._own]
         for path in paths:
-            module = self._project.library.get(path)
-            self._project.used(path, "", module)
+            module = self._project.module(path)
             if module is None:
                 return None
             found.append(module)

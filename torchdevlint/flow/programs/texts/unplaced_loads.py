@@ -105,8 +105,7 @@ def _saving(project: Project, is_so: Callable[[str], bool]) -> Iterator[ModuleFi
     for path in paths if paths is not None and len(paths) <= _MOST_FILES else ():
         text = project.text_of(path)
         if text is not None and _saves(text.text) and is_so(text.text):
-            module = project.library.get(path)
-            project.used(path, "", module)
+            module = project.module(path)
             if module is not None:
                 yield module
 
