@@ -80,6 +80,23 @@ def test_constants_are_written_in_one_piece() -> None:
     assert [f"{path}:{each.lineno}" for path, each in grown] == []
 
 
+def test_no_parameter_is_a_float_that_may_be_an_int() -> None:
+    """Compiled code makes a float of an int that is given for one, so that ``isinstance(number, int)`` is False."""
+    trees = ((path, ast.parse((ROOT / path).read_bytes())) for path in hatch_build.compiled_modules(ROOT, packages()))
+    functions = ((path, each) for path, tree in trees for each in ast.walk(tree) if isinstance(each, ast.FunctionDef))
+    assert [f"{path}:{each.name}" for path, each in functions if _tells_floats_from_ints(each)] == []
+
+
+def _tells_floats_from_ints(function: ast.FunctionDef) -> bool:
+    floats = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg) and _is_float(each.annotation)}
+    asked = (each for each in ast.walk(function) if isinstance(each, ast.Call) and len(each.args) == 2)
+    return any(ast.unparse(each.func) == "isinstance" and ast.unparse(each.args[0]) in floats for each in asked)
+
+
+def _is_float(annotation: ast.expr | None) -> bool:
+    return isinstance(annotation, ast.Name) and annotation.id == "float"
+
+
 def _of_keys(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "keys"
 

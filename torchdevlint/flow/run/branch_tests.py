@@ -151,8 +151,8 @@ def _compared(test: ast.expr, scope: AnyFunction | ast.Module) -> _Literals | No
     right, asked = test.comparators[0], path if sized is None else f"len({path})"
     ordered = _ORDERED.get(type(test.ops[0]))
     if ordered is not None:
-        number = right.value if isinstance(right, ast.Constant) else None
-        return (asked, frozenset(), _bound(number, *ordered, sized)) if isinstance(number, (int, float)) else None
+        bound = _bound(right, *ordered, sized) if isinstance(right, ast.Constant) else None
+        return (asked, frozenset(), bound) if bound is not None else None
     among = isinstance(test.ops[0], (ast.In, ast.NotIn))
     if not among and not isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
         return None
@@ -165,11 +165,12 @@ _ORDERED = {ast.Gt: (True, False), ast.GtE: (True, True), ast.Lt: (False, False)
 """Whether what is compared is above, and whether it may be the number itself."""
 
 
-def _bound(number: float, above: bool, included: bool, sized: ast.expr | None) -> Bound:
+def _bound(right: ast.Constant, above: bool, included: bool, sized: ast.expr | None) -> Bound | None:
     """The numbers for which a test holds; a length of at least two is one above one."""
+    number = right.value
     if sized is not None and isinstance(number, int) and above is included:
         return Bound(number - 1, above, not included)
-    return Bound(number, above, included)
+    return Bound(number, above, included) if isinstance(number, (int, float)) else None
 
 
 def _sized(node: ast.expr) -> ast.expr | None:
