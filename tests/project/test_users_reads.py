@@ -29,6 +29,32 @@ class Calculator:
         energies, forces = self.potential(atoms)
         return energies.detach().numpy()
 """
+CLASSES = """from pathlib import Path
+
+import numpy as np
+import torch
+
+def write_image(path, image):
+    if isinstance(image, np.ndarray):
+        np.save(path, image)
+    elif isinstance(image, (str, Path)):
+        np.save(path, np.load(image))
+    elif isinstance(image, torch.Tensor):
+        np.save(path, image.numpy())
+
+def flattened(values):
+    if type(values) == torch.Tensor:
+        values = values.numpy()
+    return values.reshape(-1)
+
+def of_a_text(values, text):
+    if isinstance(text, str):
+        return values.numpy()
+
+def asked(values):
+    if type(values.device) is torch.device and values.device.type == "cpu":
+        return values.numpy()
+"""
 NEAR_MISSES = """import torch
 from helpers import load
 
@@ -65,7 +91,11 @@ def moved(net, x):
 """
 
 
-@pytest.mark.parametrize(("text", "rows"), [(METRIC, {5, 8, 16}), (NEAR_MISSES, set())], ids=["read", "near misses"])
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [(METRIC, {5, 8, 16}), (CLASSES, {12, 16}), (NEAR_MISSES, set())],
+    ids=["read", "classes are tested", "near misses"],
+)
 def test_a_library_has_users_on_accelerators(tmp_path: Path, text: str, rows: set[int]) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "metrics"\nversion = "1"\n')
     package = tmp_path / "metrics"
@@ -74,6 +104,17 @@ def test_a_library_has_users_on_accelerators(tmp_path: Path, text: str, rows: se
     (package / "spread.py").write_text(text)
     tree.forget()
     assert {each.span.row for each in run(tmp_path, "TDL006").diagnostics} == rows
+
+
+def test_a_test_has_no_users(tmp_path: Path) -> None:
+    """What it measures is where it made it."""
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "metrics"\nversion = "1"\n')
+    text = "import metrics\n\ndef measured():\n    return metrics.of(metrics.State()).detach().numpy()\n"
+    for folder, expected in (("tests", 0), ("metrics", 1)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "measured.py").write_text("import torch\n" + text)
+        tree.forget()
+        assert len(run(tmp_path / folder).diagnostics) == expected
 
 
 def test_an_application_sees_all_that_call(tmp_path: Path) -> None:

@@ -13,7 +13,13 @@ from torchdevlint.flow.scope.brought_attributes import brought_by_methods
 from torchdevlint.flow.scope.brought_detached import brought_beside_detached
 from torchdevlint.flow.scope.brought_reads import brings_any, stem_text
 from torchdevlint.flow.scope.brought_twins import brought_besides
-from torchdevlint.flow.scope.followed_devices import followed_in, is_detached, is_followed_beside, root_of
+from torchdevlint.flow.scope.followed_devices import (
+    followed_in,
+    is_detached,
+    is_detached_in,
+    is_followed_beside,
+    root_of,
+)
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, parameter_names, whole_of
 from torchdevlint.flow.scope.tested_places import on_tested_accelerator
 from torchdevlint.flow.scope.uses import Scope, bindings_in, uses_in
@@ -152,7 +158,7 @@ def note_unknown(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> 
         given = Tensor(Device(Origin.ARGUMENT, read.id), None, (), (Step("read as a tensor", read),))
         if followed or _is_as_given(frame, frame.function, read):
             frame.machine.emit(ReadByHost(frame, state, node, (read, given), given=not followed))
-    elif is_detached(node) and not _is_copied(read):
+    elif is_detached_in(frame.function, node) and not _is_copied(read):
         step = Step(f"`{frame.machine.text_of(read)}` is read as a tensor of a model", read, of_module=True)
         frame.machine.emit(ReadByHost(frame, state, node, (read, Tensor(TOP, None, (), (step,))), given=True))
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import is_dtype, last_name
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import is_dtype
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -68,7 +69,7 @@ def is_for_numpy(function: Scope) -> bool:
     if followed_in(function):
         return False
     calls = [call for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)]
-    methods = {call.func.attr for call in calls if not (_is_cast(call) or is_detached(call))}  # type: ignore[attr-defined]
+    methods = {call.func.attr for call in calls if not (_is_cast(call) or is_detached_in(function, call))}  # type: ignore[attr-defined]
     return "numpy" in methods and not methods & {"cpu", "to"}
 
 
@@ -77,17 +78,42 @@ def _is_cast(call: ast.Call) -> bool:
     return len(call.args) == 1 and not call.keywords and is_dtype(call.args[0])
 
 
-_RESHAPES = frozenset("view reshape flatten squeeze unsqueeze float double contiguous clone permute t".split())
-
-
 def is_detached(read: ast.Call) -> bool:
     """Whether it is ``x.detach().numpy()``: who detaches expects a tensor that a model, or an optimizer, works on.
 
-    ``x.data.numpy()`` is how that was written before there was `detach`; ``x.detach().view(-1).numpy()`` is one more.
+    ``x.data.numpy()`` is how that was written before there was `detach`; ``x.detach().clamp(0, 1)[0].numpy()`` and
+    ``x.data.T.numpy()`` are two more.
     """
-    before = read.func.value if isinstance(read.func, ast.Attribute) and read.func.attr == "numpy" else None
-    while isinstance(before, ast.Call) and isinstance(before.func, ast.Attribute) and before.func.attr in _RESHAPES:
-        before = before.func.value
-    if isinstance(before, ast.Attribute):
-        return before.attr == "data"
-    return isinstance(before, ast.Call) and not before.args and last_name(before.func) == "detach"
+    return isinstance(read.func, ast.Attribute) and read.func.attr == "numpy" and _is_detached(read.func.value)
+
+
+def is_detached_in(function: Scope, read: ast.Call) -> bool:
+    """Whether it is detached where it is read, or is a name that the function binds to what is: ``x = x.detach()``."""
+    if is_detached(read):
+        return True
+    name = read.func.value if isinstance(read.func, ast.Attribute) and read.func.attr == "numpy" else None
+    values = values_by_path(function).get(name.id, ()) if isinstance(name, ast.Name) else ()
+    before = [each for each in values if each is not read]
+    return bool(before) and all(map(_is_detached, before))
+
+
+def _is_detached(node: ast.expr) -> bool:
+    while True:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            method = node.func.attr
+            if method == "detach":
+                return not node.args
+            if method in _NOT_IN_PLACE or not torch_api.is_of_tensors(method):
+                return False
+            node = node.func.value
+        elif isinstance(node, ast.Attribute) and node.attr == "data":
+            return True
+        elif isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in _PARTS):
+            node = node.value
+        else:
+            return False
+
+
+_PARTS = torch_api.TENSOR_ATTRIBUTES - {"grad"}
+_NOT_IN_PLACE = torch_api.CONVERSIONS - torch_api.DTYPE_METHODS | {"item", "tolist", "numpy"}
+"""Methods of tensors that give something elsewhere, or no tensor."""

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Iterable
 
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.source.nodes import parts_of_tuple
+from torchdevlint.source.nodes import is_inside, nodes_in, parts_of_tuple
 
 _ANY = frozenset({"Exception", "BaseException"})
 WITHOUT_CUDA = (AssertionError, RuntimeError, ValueError)
@@ -33,6 +33,11 @@ def goes_on(handler: ast.ExceptHandler) -> bool:
     It does not after one that ends in ``raise``, or that only waits for somebody to stop the program.
     """
     return not _BY_HAND.issuperset(_caught(handler.type)) and not isinstance(handler.body[-1], ast.Raise)
+
+
+def is_after_error(function: ast.AST, node: ast.AST) -> bool:
+    """Whether a function comes to a place only after an error: it stands in a handler."""
+    return any(is_inside(node, each) for each in nodes_in(function, ast.ExceptHandler))
 
 
 def handles_refusal(node: ast.Try) -> bool:

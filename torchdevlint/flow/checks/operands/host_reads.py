@@ -29,8 +29,9 @@ from torchdevlint.flow.scope.brought_reads import (
     takes_tensor,
 )
 from torchdevlint.flow.scope.brought_twins import brought_besides
-from torchdevlint.flow.scope.followed_devices import followed_in, is_detached, root_of
+from torchdevlint.flow.scope.followed_devices import followed_in, is_detached_in, root_of
 from torchdevlint.flow.scope.handed_functions import is_handed_with_device
+from torchdevlint.flow.scope.handled_errors import is_after_error
 from torchdevlint.flow.scope.names import parameter_names
 from torchdevlint.flow.scope.own_devices import has_device, makes_there
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
@@ -79,7 +80,8 @@ def _note(
     value = value if place is None else replace(value, device=place)
     for_users, argument = False, None
     if by_callers or not (is_off_host(frame, value) or _is_followed(frame, state, node, value_node, value)):
-        _note_on_host(frame, state, value)
+        if not _is_for_one_case(frame, node):
+            _note_on_host(frame, state, value)
         name = _given_by_callers(frame, node, value)
         if name is None and not is_detached_for_users(frame, state, node, value):
             return
@@ -141,6 +143,15 @@ def _may_be_array(frame: Frame, value: Tensor) -> bool:
     What `forward` takes is a tensor, as everywhere.
     """
     return _is_presumed(value) and getattr(frame.machine.entry_node, "name", "") != "forward"
+
+
+def _is_for_one_case(frame: Frame, node: ast.AST) -> bool:
+    """Whether a read says nothing of other calls: what is detached comes from a model, and an error came before."""
+    function = frame.function
+    if function is None:
+        return False
+    detached = isinstance(node, ast.Call) and is_detached_in(function, node)
+    return detached or is_after_error(function, node)
 
 
 def _note_on_host(frame: Frame, state: State, value: Tensor) -> None:
@@ -290,7 +301,7 @@ def _is_followed(frame: Frame, state: State, read: ast.AST, node: ast.expr, valu
         return value.device.origin is Origin.ARGUMENT or value.device == TOP
     if _is_method(read) and value.device == TOP and not _is_made(value):
         return brought_as_detached(frame, state, read) is not None  # type: ignore[arg-type]
-    if isinstance(read, ast.Call) and is_detached(read):
+    if isinstance(read, ast.Call) and is_detached_in(function, read):
         return value.device.origin is Origin.ARGUMENT and not is_bookkeeping(value.device.name)
     taken = value.device.origin is Origin.ARGUMENT and _is_method(read) and _takes_tensor(function, value)
     if taken and (_is_of_owner(frame, function) or is_handed_with_device(frame.machine.tree, function.name)):

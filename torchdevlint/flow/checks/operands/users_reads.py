@@ -11,7 +11,7 @@ import re
 from torchdevlint.flow.run.numpy_reads import is_made_by_call, is_of_another_framework
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.brought_reads import brings_any, is_of_data
-from torchdevlint.flow.scope.followed_devices import is_detached, root_of
+from torchdevlint.flow.scope.followed_devices import is_detached_in, root_of
 from torchdevlint.flow.scope.names import public_path
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import TOP
@@ -47,7 +47,7 @@ def is_detached_for_users(frame: Frame, state: State, read: ast.AST, value: Tens
     """
     if frame.depth or value.device != TOP:
         return False
-    if not _is_open(frame, state, read) or not is_detached(read):  # type: ignore[arg-type]
+    if not _is_open(frame, state, read) or not is_detached_in(frame.function, read):  # type: ignore[arg-type]
         return False
     detached = read.func.value  # type: ignore[attr-defined]
     if not _is_tested(state, root_of(detached)) and not is_made_by_call(frame, state, detached):
@@ -67,7 +67,7 @@ def _is_open(frame: Frame, state: State, read: ast.AST) -> bool:
     function = frame.function
     if not isinstance(read, ast.Call) or not isinstance(read.func, ast.Attribute) or read.func.attr != "numpy":
         return False
-    own = root_of(read.func.value) if is_detached(read) else None
+    own = root_of(read.func.value)
     others = (each for each in state.conditions if not _is_of_class(each[0], own))
     if any(map(_decides_places, others)) or not isinstance(function, ast.FunctionDef):
         return False
@@ -89,7 +89,7 @@ _TENSOR = regex(r"Tensor\b|\bis_tensor\b")
 def _is_of_class(key: str, name: str | None) -> bool:
     """Whether a test asks for the class of what a name stands for, and for nothing else."""
     test = key.partition(":")[2]
-    return name is not None and test.startswith((f"isinstance({name}, ", f"torch.is_tensor({name})"))
+    return name is not None and test.startswith((f"isinstance({name}, ", f"torch.is_tensor({name})", f"type({name}) "))
 
 
 def _decides_places(condition: tuple[str, bool]) -> bool:

@@ -35,11 +35,11 @@ def is_test(project: Project) -> bool:
 
 def is_met_in_test(fact: Fact, tree: ast.Module, text: str, project: Project) -> bool:
     """Whether the tensors that a fact is about meet in a test, on the CPU: it names that for all that it does, or says
-    nothing of devices, and hands its own function what has to be placed.
+    nothing of devices, and hands its own function what has to be placed. Nor has a test users who give it theirs.
     """
     if not is_test(project):
         return False
-    if _is_bound_to_cpu(tree, text):
+    if (isinstance(fact, ReadOnHost) and fact.by_users) or _is_bound_to_cpu(tree, text):
         return True
     is_handed = isinstance(fact, (LossNotMoved, MixedDevices, ReadOnHost)) and fact.of_argument
     return is_handed and _says_nothing_of_devices(text, project)
