@@ -132,6 +132,62 @@ def test_what_is_moved_to_where_an_object_keeps_a_tensor(tmp_path: Path, more: s
     assert found(root).count("net.py:TDL003") == rows
 
 
+OTHERS = """import dataclasses
+
+import torch
+from elsewhere import Wrapper
+from net import Net
+
+class Kept(Wrapper):
+    def __init__(self, layer):
+        super().__init__(layer)
+        self.layer = layer
+
+class Under(Net):
+    def __init__(self, layer):
+        super().__init__(layer)
+
+@dataclasses.dataclass
+class Held:
+    rows: torch.Tensor
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "rows"),
+    [
+        pytest.param("Kept(other)\n        net(batch)", 0, id="set by a class of its own"),
+        pytest.param("net.layer = other.layer\n        net(batch)", 2, id="set from outside"),
+        pytest.param("net(Held(batch.to(device)).rows)", 1, id="kept by what has no constructor"),
+        pytest.param("net(Held(rows=batch.to(device)).rows)", 1, id="kept by its name"),
+        pytest.param("net(Held(batch).rows)", 0, id="kept unmoved"),
+    ],
+)
+def test_what_objects_keep_is_of_their_class(tmp_path: Path, asked: str, rows: int) -> None:
+    """An attribute of one class is not that of another one, which is called the same."""
+    main = MAIN.replace("from net", "from others import Held, Kept\nfrom net").replace("net(batch)", asked)
+    root = application(tmp_path, helper=ASKING, net=NET, main=main, others=OTHERS)
+    assert found(root).count("net.py:TDL003") == rows
+
+
+@pytest.mark.parametrize(
+    ("layer", "asked", "rows"),
+    [
+        pytest.param("nn.Sequential(first, nn.Linear(4, 4))", "Kept", 0, id="that of a base in a library"),
+        pytest.param("nn.Sequential(first, nn.Linear(4, 4))", "Under", 2, id="that of a base in the project"),
+        pytest.param("nn.Linear(first.width, 4)", "Under", 0, id="a layer of so many weights"),
+    ],
+)
+def test_what_a_constructor_of_a_base_is_given(tmp_path: Path, layer: str, asked: str, rows: int) -> None:
+    net = NET.replace("self):", "self, first):", 1).replace("nn.Linear(4, 4)", layer, 1)
+    main = MAIN.replace("from net", "from others import Kept, Under\nfrom net").replace("= Net()", "= Net(name)")
+    main = main.replace('"net"', "torch.nn.Identity()").replace("net(batch)", f"{asked}(other)\n        net(batch)")
+    root = application(
+        tmp_path, helper=ASKING, net=net, main=main, others=OTHERS.replace("        self.layer", "        self.kept")
+    )
+    assert found(root).count("net.py:TDL003") == rows
+
+
 @pytest.mark.parametrize(
     ("name", "text", "rows"),
     [

@@ -43,6 +43,8 @@ class Definitions:
         self._of_class: defaultdict[Definition, dict[str, Definition]] = defaultdict(dict)
         self._derived: dict[Definition, list[Definition]] = {}
         self._class_of: dict[Definition, Definition] = {}
+        self._own: defaultdict[Definition, set[str]] = defaultdict(set)
+        """The attributes that the methods of a class set of its objects."""
         self._constants: set[Definition] = set()
         """The classes whose objects are constants: `Enum`."""
         for scope, node in running.scopes:
@@ -68,6 +70,7 @@ class Definitions:
             self.bases[owner] = [(home.path, each.lineno) for home, each in found if isinstance(each, ast.ClassDef)]
             for held in self.bases[owner]:
                 self._derived.setdefault(held, []).append(owner)
+        self._own[owner] |= own_attributes_set_in(node)
         if isinstance(node, _FUNCTIONS):
             self._methods[node.name].append((path, node.lineno))
             self._of_class[owner][node.name] = path, node.lineno
@@ -80,6 +83,31 @@ class Definitions:
             level = [each for one in level for each in self.bases.get(one, ()) if each not in found]
             found.update(level)
         return found
+
+    def related(self, owner: Definition) -> set[Definition]:
+        """The classes of which an object may be that runs a method of a class, and all that these are derived from."""
+        return {each for derived in self._derived_from(owner) for each in self.line_of(derived)}
+
+    def _derived_from(self, owner: Definition) -> set[Definition]:
+        """A class, and those that are derived from it."""
+        found, level = {owner}, [owner]
+        while level:
+            level = [each for one in level for each in self._derived.get(one, ()) if each not in found]
+            found.update(level)
+        return found
+
+    def methods_above(self, owner: Definition, name: str) -> set[Token]:
+        """What ``super()`` has of a name in a class: of what it, or one that is derived from it, is derived from."""
+        above = self.related(owner) - self._derived_from(owner)
+        return {self._of_class[each][name] for each in above if name in self._of_class[each]}
+
+    def fields(self, owner: Definition) -> set[str]:
+        """The attributes that a class, or one that it is derived from, sets of its objects."""
+        return {name for each in self.line_of(owner) for name in self._own[each]}
+
+    def keeps(self, owner: Definition, name: str) -> bool:
+        """Whether a method of a class sets an attribute of its own object, or the class does."""
+        return name in self._own[owner]
 
     def may_hold_placed(self, each: Object) -> bool:
         """Whether an object may be moved with what it holds: no data that others read item by item, and no constant."""
@@ -97,6 +125,10 @@ class Definitions:
                 names |= attributes_set_in(self.scope_of[method][1])
             level += [other for other in (*self.bases.get(each, ()), *self._derived.get(each, ())) if other not in seen]
         return names
+
+    def called_of(self, each: Object) -> list[Token]:
+        """The methods that a call of an object leads to."""
+        return [method for name in ("forward", "__call__") for method in self.methods_of([each], name)]
 
     def methods_of(self, base: Iterable[Token], name: str) -> set[Token]:
         """The methods of a name that an object may have: those of its classes, or of any where these are not known."""
@@ -175,6 +207,11 @@ def bound_in(function: ast.AST) -> frozenset[str]:
     return frozenset(names.difference(name for each in nodes_in(function, ast.Global) for name in each.names))
 
 
+def is_super(node: ast.expr) -> bool:
+    """Whether it is ``super()``, or with what it is told, as in Python 2."""
+    return isinstance(node, ast.Call) and dotted_path(node.func) == "super"
+
+
 def is_import(file: ModuleFile, path: str) -> bool:
     statements = file.bindings.get(path.partition(".")[0], ())
     return any(isinstance(part, (ast.Import, ast.ImportFrom)) for each in statements for part in inside(each))
@@ -190,3 +227,21 @@ def is_of_class(owner: ast.ClassDef, path: str) -> bool:
 def attributes_set_in(method: ast.AST) -> frozenset[str]:
     """The attributes that a method binds, of whatever object."""
     return frozenset(each.attr for each in nodes_in(method, ast.Attribute) if not isinstance(each.ctx, ast.Load))
+
+
+@once_a_node
+def own_attributes_set_in(node: ast.stmt) -> frozenset[str]:
+    """The attributes that a method sets of its own object, or a statement of a class of the class."""
+    receiver = receiver_of(node)
+    if receiver is None:
+        return frozenset(each.id for each in nodes_in(node, ast.Name) if not isinstance(each.ctx, ast.Load))
+    held = (each for each in nodes_in(node, ast.Attribute) if not isinstance(each.ctx, ast.Load))
+    return frozenset(each.attr for each in held if isinstance(each.value, ast.Name) and each.value.id == receiver)
+
+
+def receiver_of(node: ast.AST | None) -> str | None:
+    """What a method calls its own object, or its class; "" for a static one, None for what is no function."""
+    if not isinstance(node, _FUNCTIONS):
+        return None
+    names = [] if is_decorated(node, "staticmethod") else positional_names(node)
+    return names[0] if names else ""

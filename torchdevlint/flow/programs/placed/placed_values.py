@@ -19,8 +19,11 @@ from torchdevlint.flow.programs.placed.definitions import (
     is_decorated,
     is_import,
     is_of_class,
+    is_super,
+    receiver_of,
 )
-from torchdevlint.flow.programs.placed.placing import ON_HOST, Placing, is_of_host, is_put_on_host
+from torchdevlint.flow.programs.placed.kept_attributes import KeptAttributes
+from torchdevlint.flow.programs.placed.placing import FILLING, OF_ITSELF, ON_HOST, Placing, is_of_host, is_put_on_host
 from torchdevlint.flow.programs.placed.worklist import HeldTokens, place_of
 from torchdevlint.flow.programs.reached.running import LOOKING_UP, Running
 from torchdevlint.flow.programs.texts.leading_names import CALLED_BY_TORCH
@@ -30,11 +33,7 @@ from torchdevlint.project.modules import ModuleFile
 from torchdevlint.source.nodes import CHILDREN, assignments_in, below, inside, is_below, nodes_in
 
 _FUNCTIONS, _RESULT = (ast.FunctionDef, ast.AsyncFunctionDef), "return"
-_FILLING = frozenset("append extend add update insert put appendleft setdefault copy_ fill_ push".split())
-_OF_ITSELF = frozenset("train eval half float double bfloat16 type requires_grad_ share_memory apply compile".split())
-"""Methods of a Module that give it back."""
 _OF_PARTS = ("state_dict", "parameters", "named_parameters", "buffers")
-_CALLED = ("forward", "__call__")
 _GOT_OUT = ("__getitem__", "__iter__", "__next__", "collate_fn")
 _NOTHING: frozenset[Token] = frozenset()
 
@@ -50,6 +49,7 @@ class PlacedValues:
         self._given: dict[ast.AST, frozenset[Token]] = {}
         self.calls = Calls()
         self.known = Definitions(running)
+        self._attributes = KeptAttributes(self._held, self.known)
         for unit in self._held.units():
             self._given.clear()
             self._run(*self._units[unit])
@@ -69,7 +69,7 @@ class PlacedValues:
 
     def kept(self, name: str) -> set[Token]:
         """What objects may keep as an attribute of a name."""
-        return self._held.get(("", 0, name))
+        return self._attributes.of_any(name)
 
     def tokens(self, scope: Scope, node: ast.expr) -> frozenset[Token]:
         """What an expression may give, in the end."""
@@ -108,11 +108,10 @@ class PlacedValues:
         """What the class of a method builds is moved with its objects."""
         assert scope.owner is not None
         owner = Object((scope.file.path, scope.owner.lineno))
-        names = positional_names(node)  # type: ignore[arg-type]
-        if names and not is_decorated(node, "staticmethod"):
-            self._held.put(
-                (scope.file.path, node.lineno, names[0]), [owner.of if is_decorated(node, "classmethod") else owner]
-            )
+        receiver = receiver_of(node)
+        if receiver:
+            own = owner.of if is_decorated(node, "classmethod") else owner
+            self._held.put((scope.file.path, node.lineno, receiver), [own])
         bases = (dotted_path(each) or "" for each in scope.owner.bases)
         if any(self.placing.is_of_library(scope.file.tree, each) for each in bases):
             self._moved([owner])
@@ -120,7 +119,7 @@ class PlacedValues:
             return
         self._moved(map(Object, self.known.bases.get(owner.of, ())))
         if node.name in CALLED_BY_TORCH:  # type: ignore[attr-defined]
-            for name in names[1:]:
+            for name in positional_names(node)[1:]:  # type: ignore[arg-type]
                 self._held.put((scope.file.path, node.lineno, name), [PLACED])
         for call in nodes_in(node, ast.Call):
             self._moved(self._value(scope, call))
@@ -157,10 +156,10 @@ class PlacedValues:
             self._bind(scope, target.value, tokens)
         elif isinstance(target, ast.Name):
             if scope.owner is not None and scope.function is None:
-                self._held.put(("", 0, target.id), tokens)
+                self._attributes.put(scope, target, tokens)
             self._held.put(place_of(scope, target.id), tokens)
         elif isinstance(target, ast.Attribute):
-            self._held.put(("", 0, target.attr), tokens)
+            self._attributes.put(scope, target, tokens)
 
     def _value(self, scope: Scope, node: ast.AST) -> frozenset[Token]:
         """What an expression may give; each is evaluated once a round, which comes again if what it reads grows."""
@@ -216,8 +215,10 @@ class PlacedValues:
         if of_module:
             return frozenset(of_module)
         base = self._value(scope, node.value)
+        if scope.owner is not None and is_super(node.value):
+            return frozenset(self.known.methods_above((scope.file.path, scope.owner.lineno), node.attr))
         found = self.known.methods_of(base, node.attr)
-        kept = self._held.get(("", 0, node.attr))
+        kept = self._attributes.get(scope, node)
         left = base if node.attr == "module" else [each for each in base if not isinstance(each, Object)]
         placed = [PLACED] if not found and self._are_placed(base) else []
         return frozenset({*found, *(kept or (() if found else left)), *placed})
@@ -252,12 +253,12 @@ class PlacedValues:
             return _NOTHING
         if path in LOOKING_UP:
             return frozenset({*self._running.looked_up, *together})
-        if path == "super" and scope.owner is not None:
-            return frozenset(map(Object, self.known.bases.get((scope.file.path, scope.owner.lineno), ())))
+        if is_super(call) and scope.owner is not None:
+            return frozenset([Object((scope.file.path, scope.owner.lineno))])
         callee = self._value(scope, function)
         known = [each for each in callee if each != PLACED]
         results = self._hand_over(scope, call, known, given, named)
-        if isinstance(function, ast.Attribute) and last in _FILLING:
+        if isinstance(function, ast.Attribute) and last in FILLING:
             self._bind(scope, function.value, together)
         if results is not None:  # what is placed, or a method of it, may be what is called as well
             return frozenset(results | (callee & {PLACED}))
@@ -273,7 +274,7 @@ class PlacedValues:
             self._moved(together)
         found = self._got_out(together | receiver)
         is_placing = self._are_placed(found)
-        if last_name(call.func) not in _OF_ITSELF:
+        if last_name(call.func) not in OF_ITSELF:
             found -= {each for each in receiver if isinstance(each, Object)}
         return found | ({PLACED} if is_placing else set())
 
@@ -290,7 +291,7 @@ class PlacedValues:
         is_known = False
         for each in callee:
             if isinstance(each, Object):
-                methods = [method for name in _CALLED for method in self.known.methods_of([each], name)]
+                methods = self.known.called_of(each)
                 is_known = is_known or bool(methods)
                 results.update([PLACED] if self._are_placed([each]) else ())
                 for method in methods:
@@ -298,8 +299,11 @@ class PlacedValues:
             elif each in self.known.bases:
                 is_known = True
                 results.add(Object(each))
-                for method in self.known.methods_of([each], "__init__"):
+                made = self.known.methods_of([each], "__init__")
+                for method in made:
                     self._call(method, given, named, is_bound=True)
+                if not made:
+                    self._attributes.fill(each, given, named)
             elif each in self.known.scope_of:
                 is_known = True
                 is_bound = self.known.is_method(each) and not self._is_of_class(scope, call.func)
@@ -338,10 +342,7 @@ class PlacedValues:
             return
         for each in together:
             methods: list[Token] = [each] if each in self.known.scope_of else []
-            methods += [
-                found for name in _CALLED if isinstance(each, Object) for found in self.known.methods_of([each], name)
-            ]
-            for method in methods:
+            for method in self.known.called_of(each) if isinstance(each, Object) else methods:
                 self._held.calls_left -= 1
                 scope, node = self.known.scope_of.get(method, (None, None))  # type: ignore[arg-type]
                 if scope is not None and isinstance(node, _FUNCTIONS):

@@ -54,8 +54,13 @@ _TOLD_OUTSIDE = frozenset({"from_argparse_args", "LightningCLI"})
 _KEPT = regex(r"self\.\w+(?:\.\w+)*\.device")
 ON_HOST = frozenset("cpu numpy item tolist size dim numel nelement __len__ shape dtype ndim device keys format".split())
 """Attributes and methods that give a number, an array, or what is on the CPU."""
+FILLING = frozenset("append extend add update insert put appendleft setdefault copy_ fill_ push".split())
+OF_ITSELF = frozenset("train eval half float double bfloat16 type requires_grad_ share_memory apply compile".split())
+"""Methods of a Module that give it back."""
 _NO_TENSORS = frozenset("numpy os json random math time matplotlib".split())
 """Libraries whose functions give none."""
+_OF_NUMBERS = torch_api.PARAMETER_MODULES - frozenset("Transformer TransformerDecoder TransformerEncoder".split())
+"""Layers that make their own weights, of what is a number."""
 _OF_HOST = frozenset("len int float str range bool isinstance print type id hash repr format round time open".split())
 
 
@@ -204,6 +209,8 @@ def is_of_host(call: ast.Call) -> bool:
     """Whether a call gives a number, an array, or a tensor that is made anew where all are made."""
     path = public_path(call.func)
     first, _, last = path.rpartition(".")
+    if first == "torch.nn" and last in _OF_NUMBERS:
+        return not any((each.arg or "_").startswith("_") for each in call.keywords)
     if first == "torch" and last in torch_api.FACTORIES:
         return not any(each.arg == "device" for each in call.keywords) and not last.endswith(
             ("_like", "as_tensor", "asarray")
