@@ -1,5 +1,5 @@
 """What ends a program on every machine: names that nothing binds, arguments that a function does not take, methods for
-sizes, attributes that no object has, options that the command line has not.
+sizes, attributes that no object has, options that the command line has not, or is given twice.
 
 What comes there was never run as it stands, so nobody meets what it says of devices.
 """
@@ -14,6 +14,7 @@ from typing import Any
 from torchdevlint.flow.checks.loads.saved_names import bound_before
 from torchdevlint.flow.programs.reached.missing_attributes import asks_what_is_missing
 from torchdevlint.flow.programs.reached.missing_options import MissingOptions
+from torchdevlint.flow.programs.reached.repeated_options import RepeatedOptions
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import Defined, defined, definitions
@@ -48,13 +49,17 @@ _NAMED: tuple[Any, ...] = (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.Mat
 
 def ends_in_error(project: Project) -> Ways:
     """The ways through a project that end in an error on every machine."""
+    callee = Ways(project, _raises).callee
+    repeated = RepeatedOptions(callee)
     options = MissingOptions(
-        Ways(project, _raises).callee,
+        callee,
         lambda scope, happens, reads: Ways(project, happens, reads=reads).are_so_in(scope, scope.body),
     )
     return Ways(
         project,
-        lambda scope, call: _raises(scope, call) or options.are_read_by(scope, call),
+        lambda scope, call: (
+            _raises(scope, call) or repeated.are_given_by(scope, call) or options.are_read_by(scope, call)
+        ),
         after=True,
         reads=lambda scope, name: _is_unbound(scope, name) or options.are_read_in(scope, name),
     )

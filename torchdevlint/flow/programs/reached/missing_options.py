@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from torchdevlint.flow.checks.loads.saved_names import bound_from_within, values_in
+from torchdevlint.flow.programs.reached.repeated_options import GROUPS, PARSER
 from torchdevlint.flow.scope.call_sites import argument_of
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import dotted_path, parameter_names, public_path
@@ -18,7 +19,6 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import arguments_of, nodes_in, once_a_node, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
-_GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
 _PLAIN = frozenset({"parse_args", "print_help", "print_usage", "format_help", "error", "exit"})
 """What a parser is asked without getting more options by it."""
 _DYNAMIC = ("setattr(", "__dict__", "vars(")
@@ -166,14 +166,14 @@ def _defined_options(around: ast.AST, parser: str) -> frozenset[str] | None:
     """All options of a parser that a function makes, and hands to nobody; None where one of them is not known."""
     bound = values_in(around).get(parser, [])
     made = bound[0].value if len(bound) == 1 else None
-    if not isinstance(made, ast.Call) or public_path(made.func) != "argparse.ArgumentParser":
+    if not isinstance(made, ast.Call) or public_path(made.func) != PARSER:
         return None
     if any(each.arg in ("parents", None) for each in made.keywords):
         return None
     groups = {parser}
     for name, held in values_in(around).items():
         value = held[0].value if len(held) == 1 else None
-        if isinstance(value, ast.Call) and _is_asked(value, {parser}, _GROUPS):
+        if isinstance(value, ast.Call) and _is_asked(value, {parser}, GROUPS):
             groups.add(name)
     calls = {id(each.func.value): each for each in nodes_in(around, ast.Call) if isinstance(each.func, ast.Attribute)}
     found: set[str] = set()
@@ -196,7 +196,7 @@ def _is_asked(call: ast.Call, names: set[str], methods: frozenset[str]) -> bool:
 def _added_by(call: ast.Call, calls: dict[int, ast.Call]) -> list[str] | None:
     """The options that a call of a parser, or of a group in it, adds; None where that is not known."""
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if method in _GROUPS:
+    if method in GROUPS:
         inner = calls.get(id(call))
         return [] if inner is None else _added_by(inner, calls)
     if method in _PLAIN:
