@@ -91,7 +91,8 @@ CUDA by name on its only path, and takes no device from outside, ends without CU
 does so on every way to the file or right on from there, or asks without a test for what only a GPU can answer
 (`torch.cuda.get_device_name(0)`, `torch.cuda.set_device(0)`): what it loads is not reported, unless it is one of
 several processes. Nor is, in an application, what the same function has saved before, be it through an object such as
-an early stopping, or saves in the loop around the load.
+an early stopping, or saves in the loop around the load; but what it saves below one option (`if args.train:`) and loads
+below another is reported, since who asks for the second alone has the file from elsewhere.
 
 A function that hands a parameter on as `map_location` is left alone, and its callers that leave it out are told;
 functions that pass `**kwargs` on, and loaders of other libraries, are not followed.

@@ -26,6 +26,7 @@ from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_
 from torchdevlint.flow.scope.each_rank import is_run_by_each_rank
 from torchdevlint.flow.scope.fed_loads import feeds_one_module, only_fed
 from torchdevlint.flow.scope.names import has_stars, parameter_names, positional_names, public_path
+from torchdevlint.flow.scope.parts_of_run import is_of_another_part
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -56,8 +57,8 @@ class _Memory:
         """The parameters that functions hand on to a load, and that say where to unless they are None."""
         self.saved: dict[str, tuple[StateDict, list[ast.AST | None]]] = {}
         """The state dicts that are saved without a prefix, by the text of the path, and what wraps them otherwise."""
-        self.saved_in: set[tuple[int, str]] = set()
-        """The texts of the paths that are saved, with the activation of the function that does so."""
+        self.saved_in: dict[tuple[int, str], list[ast.Call]] = {}
+        """What saves to a path, by the activation of the function that does so and the text of the path."""
 
 
 def _note_load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
@@ -69,13 +70,16 @@ def _note_load(frame: Frame, state: State, node: ast.Call, name: str, arguments:
     place = arguments.get(torch_api.LOADERS[name], "map_location")
     if _placed(frame, name, arguments):
         _note_handed_on(frame, place)
-    elif not (_is_saved_before(frame, path) or _is_read_anyway(frame, node, arguments)):
+    elif not (_is_saved_before(frame, node, path) or _is_read_anyway(frame, node, arguments)):
         _record_load(frame, node, name, arguments, "map_location", place)
 
 
-def _is_saved_before(frame: Frame, path: str) -> bool:
-    """Whether the function that is run saved to a path so far."""
-    return (frame.activation, path) in frame.machine.memory(_Memory).saved_in
+def _is_saved_before(frame: Frame, node: ast.Call, path: str) -> bool:
+    """Whether the function that is run saved to a path so far, in what each run that comes to the load does."""
+    saves, scope = frame.machine.memory(_Memory).saved_in, frame.function or frame.machine.tree
+    return any(
+        scope is None or not is_of_another_part(scope, each, node) for each in saves.get((frame.activation, path), ())
+    )
 
 
 def _is_for_cuda(frame: Frame, node: ast.Call) -> bool:
@@ -215,7 +219,7 @@ def _note_save(frame: Frame, state: State, node: ast.Call, name: str, arguments:
     memory = frame.machine.memory(_Memory)
     path = frame.machine.text_of(arguments.positional[1][0]) if len(arguments.positional) > 1 else ""
     if path:
-        memory.saved_in.add((frame.activation, path))
+        memory.saved_in.setdefault((frame.activation, path), []).append(node)
     found = _state_dicts(arguments.value(0, "obj"), False)
     for held, conditional in found:
         if held.prefix:

@@ -156,7 +156,7 @@ def _is_built(scope: ast.AST, saved: ast.expr, load: ast.Call, loaded: set[str])
         return not held and not may_be_elsewhere(scope, saved)
     values = [each for each in values_by_path(scope).get(path, ()) if not is_inside(load, each)]
     built = [each for each in values if path not in {dotted_path(part) for part in inside(each)}]
-    return bool(built) and not any(may_be_elsewhere(scope, each) for each in values)
+    return bool(built) and path not in _weighty(scope) and not any(may_be_elsewhere(scope, each) for each in values)
 
 
 def may_be_elsewhere(scope: ast.AST, value: ast.expr) -> bool:
