@@ -6,6 +6,7 @@ import ast
 import re
 
 from torchdevlint.flow.kinds.annotated import is_annotated_sequence
+from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, given_by_default, parameter_names, public_path
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
@@ -13,8 +14,11 @@ from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Choice, Conditions, Const, Unknown
 from torchdevlint.patterns import regex
+from torchdevlint.source.imported import imported_name
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
+_MOST_NAMES = 4
+"""So many steps are gone back to what a constant is called."""
 _GIVES_LISTS = frozenset({"tolist", "convert_tokens_to_ids", "readlines"})
 """Methods that only what gives lists has."""
 _ENCODED = frozenset("input_ids attention_mask token_type_ids".split())
@@ -53,6 +57,24 @@ def is_listed(frame: Frame, node: ast.expr) -> bool:
         listed = isinstance(default, (ast.List, ast.Tuple)) and bool(default.elts)
         return listed and all(is_inside(node, each) or each.lineno > node.lineno for each in bound)
     return bool(bound) and all(_is_written_list(each) for each in bound)
+
+
+def is_of_constant(frame: Frame, node: ast.expr) -> bool:
+    """Whether it is a part of a constant that another file defines: ``ROOTS[i]``, ``tables.SCALES[name]``.
+
+    Where that is made, nothing is known of the device that a program chooses. A name that is bound once to such a part
+    is one.
+    """
+    parted, hops = node, _MOST_NAMES
+    while isinstance(parted, ast.Subscript) or (isinstance(parted, ast.Name) and not imported_name(parted)):
+        bound = parted.value if isinstance(parted, ast.Subscript) else bound_once(frame, parted)
+        if bound is None or not hops:
+            return False
+        parted, hops = bound, hops - 1
+    path = public_path(parted) if parted is not node and isinstance(parted, (ast.Name, ast.Attribute)) else ""
+    named = parted.value if isinstance(parted, ast.Attribute) else parted
+    is_imported = isinstance(named, ast.Name) and bool(imported_name(named))
+    return is_imported and path.rpartition(".")[2].isupper() and not path.startswith("torch.")
 
 
 def is_made_where_taken(frame: Frame, node: ast.Call) -> bool:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import Collected, Placed
 from torchdevlint.flow.kinds.arrays import array_dimensions
-from torchdevlint.flow.kinds.converted import is_flag, is_listed, is_made_where_taken
+from torchdevlint.flow.kinds.converted import is_flag, is_listed, is_made_where_taken, is_of_constant
 from torchdevlint.flow.kinds.converted_beside import is_converted_beside, is_rebound
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
@@ -167,7 +167,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         given = given or (copies and (is_converted_beside(frame, told) or is_rebound(frame, node, told)))
         listed = is_listed(frame, told)
         given = given or (copies and is_shown_no_tensor(state.conditions, told))
-        given = given or (copies and is_made_where_taken(frame, node))
+        given = given or (copies and (is_made_where_taken(frame, node) or is_of_constant(frame, told)))
         if given or listed or _is_option(told):
             return created(frame, state, node, name, AT_LEAST_1 if listed or _is_sliced(told) else None, device)
         if data.given is not None and frame.context == "init" and data.given.origin is Origin.ARGUMENT:

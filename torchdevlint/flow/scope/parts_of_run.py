@@ -1,4 +1,4 @@
-"""Whether a run may come to a place without an earlier one, as options choose: ``if args.train:``, ``if args.test:``."""
+"""Whether a run comes to a place without an earlier one, as options choose: ``if args.train:``, ``if args.test:``."""
 
 from __future__ import annotations
 
