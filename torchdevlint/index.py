@@ -302,6 +302,7 @@ CHECKS = {
     },
     "registration.device_markers": {
         "EVENTS": "DeviceRead",
+        "METHODS": "type_as",
     },
     "registration.handed_along": {
         "EVENTS": "ForeignCalled UnknownCalled",

@@ -17,6 +17,7 @@ from torchdevlint.flow.facts.tensors import (
     RETURN,
     SAME_RETURN,
     SIZED_ALIKE,
+    TYPE_OF_KEPT,
     TYPED_ALIKE,
     MixedDevices,
 )
@@ -123,10 +124,16 @@ def is_marker(fact: MixedDevices) -> bool:
     return fact.operation == MARKER
 
 
+def is_type_of_kept(fact: MixedDevices) -> bool:
+    """Whether the operands meet in no operation: the one is converted to the type of the other, and moved by that."""
+    return fact.operation == TYPE_OF_KEPT
+
+
 def _meets_later(fact: MixedDevices) -> bool:
     """Whether nothing raises here, since the operands only leave the function."""
-    together = is_together(fact) or is_sized_alike(fact) or is_first_state(fact) or is_kept(fact) or is_marker(fact)
-    return is_returned(fact) or is_one_of_two(fact) or together
+    together = is_together(fact) or is_sized_alike(fact) or is_first_state(fact) or is_kept(fact)
+    alone = is_marker(fact) or is_type_of_kept(fact)
+    return is_returned(fact) or is_one_of_two(fact) or together or alone
 
 
 def creation_report(fact: MixedDevices, message: str, repair: str, fix: Fix | None = None) -> Report:
@@ -243,7 +250,7 @@ def symptom(fact: MixedDevices) -> str:
         return "nothing raises here: what is returned is silently on the CPU, away from what it was made for"
     if is_first_state(fact):
         return "nothing raises here: what callers get is on the CPU, and the next step of the model raises"
-    if is_marker(fact):
+    if is_marker(fact) or is_type_of_kept(fact):
         return "nothing raises here: what is put there is on the CPU, and meets the model's parameters later"
     if is_kept(fact):
         return "nothing raises here: what the object keeps is in two places, and meets there or at its users"
@@ -268,6 +275,8 @@ def notes(fact: MixedDevices, made: Note | None = None) -> tuple[Note, ...]:
     first, *further = fact.creations
     if is_marker(fact):
         meeting = f"{code(fact.other.text)} is read here"
+    elif is_type_of_kept(fact):
+        meeting = f"{code(fact.other.text)} is brought to {code(fact.stayed.text)} here"
     elif fact.operation == ANOTHER_ARM:
         meeting = f"{code(fact.stayed.text)} is made here"
     elif _meets_later(fact):

@@ -77,7 +77,7 @@ from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import added_after, fix, replaced
-from torchdevlint.rules.mixed import Cause, cause_of, creation_report, is_marker
+from torchdevlint.rules.mixed import Cause, cause_of, creation_report, is_marker, is_type_of_kept
 from torchdevlint.rules.wording import code, edit, is_on
 
 SEVERITY = Severity.ERROR
@@ -118,6 +118,8 @@ def _message(fact: MixedDevices, first: Creation) -> str:
     kept = f"`self.{first.attribute}`"
     if is_marker(fact):
         return f"{kept} stays on the CPU when the Module moves, and {code(fact.other.text)} is to say where that is"
+    if is_type_of_kept(fact):
+        return f"{kept} stays on the CPU when the Module moves, and takes {code(fact.other.text)} there with its type"
     if first.function:
         return f"`{first.function}` makes a tensor that {kept} keeps on the CPU when the Module moves, {other}"
     if fact.stayed.device == BUILT:

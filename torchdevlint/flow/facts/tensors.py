@@ -15,9 +15,10 @@ RESULT = "the result of an operator, as its stand-in gives it"
 FIRST_STATE = "a `return` of what a Module makes for its callers"
 KEPT = "what one object keeps"
 MARKER = "what says where a Module is"
+TYPE_OF_KEPT = "a conversion to the type of what a Module keeps"
 """Operations in which operands do not meet: one was written into the other, which is returned; the function returns, or
 works with, the one or the other; it returns both, in one tuple or dict; an object keeps both, or one or the other; one
-is asked where the other one is."""
+is asked where the other one is; one is converted to the type of the other, and goes there by that."""
 ASSERTED = "`torch.testing.assert_close()`"
 """The operation that an assertion of a test is."""
 GRADIENT = "`.grad`"

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path, values_by_target
+from torchdevlint.flow.scope.dimensions import grows
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.taken_by_torch import takes_tensor
-from torchdevlint.flow.scope.uses import grows
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.members import writers_of

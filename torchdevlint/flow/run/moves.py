@@ -29,6 +29,35 @@ def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: D
     return at(receiver, device, Step(f"moved to {device.describe()}", node, left=receiver.device))
 
 
+def move_to(frame: Frame, state: State, node: ast.Call, receiver: Tensor, arguments: Arguments) -> Tensor:
+    """What ``x.to(..)`` and ``x.type_as(..)`` give."""
+    behind = _brought_behind(frame, node, receiver, arguments)
+    return behind or move(frame, state, node, receiver, to_device(frame, arguments, receiver))
+
+
+def _brought_behind(frame: Frame, node: ast.Call, receiver: Tensor, arguments: Arguments) -> Tensor | None:
+    """What ``x.type_as(self.scale)`` brings to a tensor that ``__init__`` made, and that the Module leaves on the CPU.
+
+    None where it was there before, or nobody knows where it was.
+    """
+    named = arguments.keywords.get("device") or arguments.keywords.get("other")
+    given = named or next(iter(arguments.positional), None)
+    kept = given[1] if given is not None else None
+    if not isinstance(kept, (Dev, Tensor)) or kept.device != DEFAULT or not kept.creations or not _is_kept(frame, kept):
+        return None
+    if on_cpu(receiver.device) or receiver.device.origin in (Origin.TOP, Origin.KEPT):
+        return None
+    steps = (*receiver.steps[:1], Step("moved to an attribute that stays on the CPU", node))
+    return replace(receiver, device=DEFAULT, creations=kept.creations, steps=steps, moved=False, parameter=False)
+
+
+def _is_kept(frame: Frame, kept: Dev | Tensor) -> bool:
+    """Whether ``__init__`` of a Module made it, and that is over."""
+    owner = frame.owner
+    made = all(site.where == "init" for site in kept.creations)
+    return made and owner is not None and owner.is_module and frame.context != "init" and frame.entry.kind != "init"
+
+
 def after_tested(frame: Frame, state: State, device: Device) -> Device:
     """Where a move to CUDA brings something below ``if x.is_cuda:``: to `x`, wherever that is."""
     tested = state.cuda_of

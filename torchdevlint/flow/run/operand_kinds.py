@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.dimensions import grows, takes_along
 from torchdevlint.flow.scope.names import dotted_path, parameter_names, positional_names
-from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, bindings_in, grows, takes_along, uses_in
+from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, bindings_in, uses_in
 from torchdevlint.flow.state.devices import TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame

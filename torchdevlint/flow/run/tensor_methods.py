@@ -13,7 +13,7 @@ from torchdevlint.flow.run import legacy_types
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.factories import data_ndim
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
-from torchdevlint.flow.run.moves import method_device, move, number_of_device, to_device, type_device
+from torchdevlint.flow.run.moves import method_device, move, move_to, number_of_device, type_device
 from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.run.operations import Operands, combine, product_ndim
 from torchdevlint.flow.state.arguments import Arguments
@@ -67,7 +67,7 @@ def call_tensor_method(
             return under_each(
                 state, given[1], lambda each: move(frame, state, node, receiver, as_device(frame, given[0], each))
             )
-        return move(frame, state, node, receiver, to_device(frame, arguments, receiver))
+        return move_to(frame, state, node, receiver, arguments)
     if name == "pin_memory":
         return at(receiver, CPU)
     if name == "type" and arguments.positional:
@@ -75,7 +75,7 @@ def call_tensor_method(
         brought_down = legacy_types.brought_down(frame, node, receiver, device)
         return brought_down or move(frame, state, node, receiver, device)
     if name == "type_as" and arguments.positional:
-        return move(frame, state, node, receiver, to_device(frame, arguments, receiver))
+        return move_to(frame, state, node, receiver, arguments)
     if name in torch_api.NEW_METHODS:
         return _new(frame, name, receiver, arguments)
     if name == "size":

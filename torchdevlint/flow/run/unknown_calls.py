@@ -24,9 +24,10 @@ from torchdevlint.flow.run.rebound import of_rebound
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.chains import chained, unchained
+from torchdevlint.flow.scope.dimensions import takes_along
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, positional_names
-from torchdevlint.flow.scope.uses import Uses, asked_in, takes_along, uses_in
+from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.dimensions import asked_for_size, sized_behind, takes_along
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.source.functions import AnyFunction
@@ -50,7 +51,7 @@ class Uses:
         self.dtypes: list[ast.expr] = []
         """What its `dtype` is compared with."""
         self.has_dimensions = False
-        """It is indexed, or asked for its shape, length or the size of a dimension, which a 0-dim tensor refuses."""
+        """It is indexed, asked for its length or a size, or checked: what has no dimensions does not come through."""
         self.has_axes = False
         """A part is taken along one of several dimensions, as of arrays and tensors alone: ``x[:, 0]``."""
         self.says_where = False
@@ -168,19 +169,6 @@ def _compare(node: ast.Compare, use: Callable[[ast.expr | None], Uses | None]) -
             entry.dtypes.append(node.comparators[0])
 
 
-def takes_along(index: ast.expr) -> bool:
-    """Whether an index takes a part along one of several dimensions: ``t[:, 0]``, ``t[3, :, :]``, ``t[..., 2:]``."""
-    return isinstance(index, ast.Tuple) and any(isinstance(each, ast.Slice) for each in index.elts)
-
-
-def grows(index: ast.expr) -> bool:
-    """Whether an index adds a dimension and takes none away: ``t[:, None]``, ``t[None, :]``, ``t[..., None]``."""
-    parts = index.elts if isinstance(index, ast.Tuple) else []
-    constants = [each.value for each in parts if isinstance(each, ast.Constant)]
-    whole = all(isinstance(each, (ast.Slice, ast.Constant)) for each in parts)
-    return whole and None in constants and all(each is None or each is Ellipsis for each in constants)
-
-
 @once_a_node
 def stored_into(function: Scope) -> frozenset[str]:
     """The names whose items or attributes a function assigns."""
@@ -237,7 +225,7 @@ def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None
     callee = use(func)
     if callee is not None:
         callee.called = True
-    sized = use(_asked_for_size(node)) if len(args) == 1 else None
+    sized = use(asked_for_size(node)) if len(args) == 1 else None
     if sized is not None:
         sized.has_dimensions = True
     holder = use(_container(func)) if type(func) is ast.Subscript else None
@@ -332,19 +320,21 @@ def _loop(node: ast.For, use: Callable[[ast.expr | None], Uses | None]) -> None:
             entry.looped_over = _looped_over(node.iter)
 
 
+def _checked(node: ast.stmt, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    """``if x.ndim != 2: raise ..`` and ``n, m = x.shape``."""
+    for sized in sized_behind(node):
+        entry = use(sized)
+        if entry is not None:
+            entry.has_dimensions = True
+
+
 _COLLECTORS: dict[type, Callable[[Any, Callable[[ast.expr | None], Uses | None]], None]] = {
     ast.Attribute: _attribute,
     ast.Call: _call,
     ast.Subscript: _subscript,
     ast.Compare: _compare,
     ast.For: _loop,
+    ast.If: _checked,
+    ast.Assert: _checked,
+    ast.Assign: _checked,
 }
-
-
-def _asked_for_size(node: ast.Call) -> ast.expr | None:
-    """``x`` in ``len(x)`` and ``x.size(0)``."""
-    if isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1:
-        return node.args[0]
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "size" and len(node.args) == 1:
-        return node.func.value
-    return None

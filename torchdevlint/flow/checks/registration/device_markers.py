@@ -2,7 +2,8 @@
 
 A buffer or Parameter says that. A plain attribute stays on the CPU, and sends everything there. So does one without
 dimensions, of which no other use says that it stayed: it may be combined with tensors of any device. One that is made
-empty is there for nothing else, whoever reads it. A table is as well where a method makes the rest of its result there.
+empty is there for nothing else, whoever reads it. A table is as well where a method makes the rest of its result there,
+or brings to it what it makes on a device: ``torch.arange(n, device=device).type_as(self.table)``.
 """
 
 from __future__ import annotations
@@ -12,19 +13,22 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.registration.kept_together import leaves
 from torchdevlint.flow.events import DeviceRead, Mixed
-from torchdevlint.flow.facts.tensors import MARKER
+from torchdevlint.flow.facts.tensors import MARKER, TYPE_OF_KEPT
 from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.kinds.sizes import is_made_empty
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, places_in, public_path
+from torchdevlint.flow.scope.names import dotted_path, is_dtype, last_name, places_in, public_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import MODEL
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.members import writers_of
-from torchdevlint.flow.state.values import Step, Tensor
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Step, Tensor, Value
 from torchdevlint.source.functions import AnyFunction
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, keyword_of, nodes_in, once_a_node
 
 _ASKED = frozenset({"device", "dtype"})
 _MOVERS = ("to", "cuda", "_apply")
@@ -46,6 +50,46 @@ def _note_read(event: DeviceRead) -> None:
     there = Tensor(MODEL, None, (), (Step("asked for here", node),))
     pair = (node.value, event.tensor), (node, there)
     frame.machine.emit(Mixed(frame, event.state, node, MARKER, *pair, False))
+
+
+def _note_type(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    """``torch.arange(n, device=device).type_as(self.table)``: who told it a device meant the type alone.
+
+    The rest of the method may bring its result to the device after all.
+    """
+    owner = frame.owner
+    given = arguments.get(0, "other")
+    method = frame.function
+    if given is None or not isinstance(given[1], Tensor) or owner is None or not owner.is_module or method is None:
+        return
+    path, table, made = _attribute_read(frame, given[0]), given[1], _made_by(node)
+    if frame.depth or frame.entry.kind == "init" or not path.startswith("self.") or path.count(".") > 1:
+        return
+    kept = table.device == DEFAULT and bool(table.creations) and all(site.where == "init" for site in table.creations)
+    if made is None or not kept or not isinstance(receiver, Tensor) or on_cpu(receiver.device):
+        return
+    moves = (each for each in nodes_in(method, ast.Call) if each is not node)
+    if _is_while_made(frame, owner) or not _stays(owner, path[5:]) or any(map(_may_move, moves)):
+        return
+    there = Tensor(receiver.device, None, (), ())
+    frame.machine.emit(Mixed(frame, state, node, TYPE_OF_KEPT, (given[0], table), (made, there), False))
+
+
+def _made_by(node: ast.expr) -> ast.Call | None:
+    """The call of a function of torch that a chain of methods begins with, if it is told a device."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if public_path(node.func).startswith("torch."):
+            return node if keyword_of(node, "device") is not None else None
+        node = node.func.value
+    return None
+
+
+def _may_move(call: ast.Call) -> bool:
+    """Whether it moves what it is called of, and does not only convert it."""
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if method == "to":
+        return not all(is_dtype(each) or last_name(each) == "dtype" for each in arguments_of(call))
+    return method in torch_api.DEVICE_METHODS or method == "type_as"
 
 
 def _makes_all_there(function: AnyFunction | None, asked: ast.Attribute) -> bool:
@@ -112,3 +156,4 @@ def _of_self(owner: ast.ClassDef) -> Iterator[tuple[str, ast.Attribute]]:
 
 
 EVENTS = {DeviceRead: _note_read}
+METHODS = {"type_as": _note_type}
