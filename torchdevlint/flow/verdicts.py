@@ -43,6 +43,7 @@ def founded(
 ) -> Iterator[Fact]:
     """What was found and holds, asking what callers in other files give a parameter: tensors of the CPU, or placed."""
     machine.explain(*machine.arrivals.unfounded())
+    machine.arrivals.forget_reads(frozenset(key[-1] for key in machine.held if key[0] == "host"))
 
     def seen_on_cpu(parameter: Parameter) -> bool:
         function, name = parameter

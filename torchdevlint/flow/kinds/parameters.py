@@ -309,7 +309,7 @@ def _place(frame: Frame, name: str) -> Device:
     if getattr(function, "name", "").lstrip("_") in _INITIALISERS:
         return TOP
     if kind == "function" and is_for_numpy(function) and not _is_told_elsewhere(frame, function, name):
-        frame.machine.arrivals.read_on_host.add((function, name))
+        frame.machine.arrivals.read_on_host.setdefault((function, name), set()).add(function)
         return TOP
     is_test = _is_test_case(frame.entry.owner) or _is_run_by_pytest(frame, function)
     return TOP if is_test else Device(Origin.ARGUMENT, name)

@@ -85,10 +85,14 @@ def _is_of_function(frame: Frame, function: Scope, read: ast.expr) -> bool:
     if call is not None and isinstance(call.func, ast.Attribute) and _ANSWERS.search(call.func.attr):
         return True
     root = first_name(dotted_path(call.func) or "") if call is not None else ""
-    if not root or root in parameter_names(function) or root in values_by_path(function):  # type: ignore[arg-type]
+    if not root or root in parameter_names(function) or _binds(function, root):  # type: ignore[arg-type]
         return False
     uses = uses_in(frame.machine.tree).get(root)
     return root != "self" and (uses is None or not uses.is_module)
+
+
+def _binds(function: Scope, name: str) -> bool:
+    return any(is_bound for _, is_bound, _ in bindings_in(function).get(name, ()))
 
 
 def _making_call(function: Scope, read: ast.expr) -> ast.Call | None:
@@ -147,6 +151,10 @@ def note_unknown(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> 
         return
     if note_read(frame, state, node, read):
         return
+    made = _made_of_chosen(frame, state, frame.function, read) if is_detached_in(frame.function, node) else None
+    if made is not None:
+        frame.machine.emit(ReadByHost(frame, state, node, (read, made)))
+        return
     if isinstance(read, ast.Call) and _note_detached(frame, state, node, read):
         return
     root = _argument_in(read)
@@ -161,6 +169,25 @@ def note_unknown(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> 
     elif is_detached_in(frame.function, node) and not _is_copied(read):
         step = Step(f"`{frame.machine.text_of(read)}` is read as a tensor of a model", read, of_module=True)
         frame.machine.emit(ReadByHost(frame, state, node, (read, Tensor(TOP, None, (), (step,))), given=True))
+
+
+def _made_of_chosen(frame: Frame, state: State, function: Scope, detached: ast.expr) -> Tensor | None:
+    """What a call gives that is given a tensor of a chosen device, and none of the CPU, where the result is detached.
+
+    A method of an unknown object may give anything, but what has to be detached is calculated of what it was given.
+    """
+    call = _making_call(function, detached)
+    method = call.func.attr if call is not None and isinstance(call.func, ast.Attribute) else ""
+    if call is None or _ANSWERS.search(method) or _is_copied(call) or _is_given_of_cpu(frame, state, call):
+        return None
+    frame.machine.unseen += 1
+    values = [(each, frame.evaluate(each, state)) for each in call.args]
+    frame.machine.unseen -= 1
+    for node, value in values:
+        if isinstance(value, Tensor) and _is_chosen(value.device) and value.moved:
+            step = Step(f"is given `{frame.machine.text_of(node)}` here", call)
+            return Tensor(value.device, None, (), (step,))
+    return None
 
 
 def _argument_in(read: ast.expr) -> ast.Name | None:

@@ -18,9 +18,10 @@ from torchdevlint.flow.scope.brought_reads import (
     read_stem,
     root_name,
 )
+from torchdevlint.flow.scope.names import last_name
 from torchdevlint.flow.scope.place_tests import arms_apart, asks, asks_before
 from torchdevlint.flow.scope.uses import Scope
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
 _OF_ITSELF = frozenset({"requires_grad", "is_leaf", "grad_fn", "ndim", "shape", "dim", "size"})
 """What tests ask a tensor for that is the same on any device."""
@@ -56,6 +57,43 @@ def brought_of_another_kind(function: Scope, read: ast.Call) -> ast.Call | None:
         if is_same_thing(function, stem, begin, last):
             return each
     return None
+
+
+def brought_under_twin_test(function: Scope, read: ast.Call) -> ast.Call | None:
+    """``b = b.cpu().numpy()`` where `b` is tested to be a tensor, as `a` is before ``a = a.numpy()``.
+
+    Who asks for the class of one after the other makes arrays of what may be a tensor, and may be anywhere.
+    """
+    name = read_name(read)
+    if not name or is_of_data(name) or not brought_in(function):
+        return None
+    tests = _tests_of_tensors(function)
+    own = [test for tested, test, arm in tests if tested == name and is_inside(read, arm)]
+    for tested, test, arm in tests:
+        if tested == name or is_of_data(tested) or all(_of_name(each, name, tested) != ast.dump(test) for each in own):
+            continue
+        found = brought_in(function).get(ast.dump(ast.Name(tested, ast.Load())), ())
+        if (call := next((each for each in found if is_inside(each, arm)), None)) is not None:
+            return call
+    return None
+
+
+@once_a_node
+def _tests_of_tensors(function: Scope) -> list[tuple[str, ast.expr, ast.AST]]:
+    """What ``if isinstance(x, Tensor): x = x.numpy()`` asks for, the test, and the statement or expression below it."""
+    found: list[tuple[str, ast.expr, ast.AST]] = []
+    arms = [(each.test, each.body[0]) for each in nodes_in(function, ast.If) if len(each.body) == 1]
+    for test, arm in (*arms, *((each.test, each.body) for each in nodes_in(function, ast.IfExp))):
+        tested = test.args[0] if isinstance(test, ast.Call) and test.args else None
+        is_of_class = isinstance(test, ast.Call) and last_name(test.func) in ("isinstance", "is_tensor")
+        if isinstance(tested, ast.Name) and is_of_class and "ensor" in ast.unparse(test):
+            found.append((tested.id, test, arm))
+    return found
+
+
+def _of_name(test: ast.expr, name: str, other: str) -> str:
+    """A test of one name as one of another name."""
+    return ast.dump(test).replace(ast.dump(ast.Name(name, ast.Load())), ast.dump(ast.Name(other, ast.Load())))
 
 
 def _is_of_kind(test: ast.expr, name: str) -> bool:

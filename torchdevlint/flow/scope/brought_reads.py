@@ -47,7 +47,7 @@ def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
         return None
     if asks_before(function, read):
         return None
-    unpacked = (targets for targets, value in unpacked_to(function, name) if isinstance(value, ast.Call))
+    unpacked = (targets for targets, value in unpacked_to(function, name) if isinstance(_whole(value), ast.Call))
     beside = (each for targets in unpacked for each in targets if isinstance(each, ast.Name) and each.id != name)
     for other in beside:
         if not is_of_data(other.id) and is_one_thing(function, other):
@@ -55,6 +55,11 @@ def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
             if (call := next((each for each in found if not exclude(function, read, each)), None)) is not None:
                 return call
     return None
+
+
+def _whole(node: ast.expr) -> ast.expr:
+    """``f(x)`` of ``f(x)[:2]``."""
+    return node.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else node
 
 
 def is_of_data(name: str) -> bool:

@@ -10,7 +10,11 @@ import ast
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.brought_arguments import brought_among_arguments
-from torchdevlint.flow.scope.brought_in_arms import brought_in_another_arm, brought_of_another_kind
+from torchdevlint.flow.scope.brought_in_arms import (
+    brought_in_another_arm,
+    brought_of_another_kind,
+    brought_under_twin_test,
+)
 from torchdevlint.flow.scope.brought_origins import brought_of_origin
 from torchdevlint.flow.scope.brought_reads import (
     brought_elsewhere,
@@ -89,6 +93,7 @@ _FINDERS = (
     brought_elsewhere,
     brought_in_another_arm,
     brought_of_another_kind,
+    brought_under_twin_test,
     brought_with,
     brought_of_origin,
     brought_of_one_thing,

@@ -43,8 +43,8 @@ class Arrivals:
         """Whether all that the program of the file itself gives a parameter is on the CPU by name: ``x.cpu()``."""
         self.given: dict[Parameter, bool] = {}
         """Whether calls of this file give a parameter anything but None; of what they do not call nothing is told."""
-        self.read_on_host: set[Parameter] = set()
-        """Parameters of entered functions that NumPy reads as they came, whatever the branch."""
+        self.read_on_host: dict[Parameter, set[ast.AST]] = {}
+        """Parameters of entered functions that NumPy reads as they came, whatever the branch, and where it does."""
 
     def note_move(self, function: ast.AST | None, call: ast.Call, tensor: Tensor, device: Device) -> None:
         """A move of a tensor; one to where another argument is says nothing of the rest: ``y.to(x.device)``.
@@ -87,6 +87,11 @@ class Arrivals:
             if given & moved:
                 moved |= {each for each in nodes_in(function, ast.arg) if each.arg == name}
         return (key for key, (_, rests_on) in self._resting.items() if rests_on <= moved)
+
+    def forget_reads(self, found: frozenset[object]) -> None:
+        """Take no read for right that is a finding itself: it says nothing of where a parameter is."""
+        left = {parameter: reads - found for parameter, reads in self.read_on_host.items()}
+        self.read_on_host = {parameter: reads for parameter, reads in left.items() if reads}
 
     def given_to(
         self, parameter: Parameter, observed: Mapping[Parameter, bool], seen: frozenset[Parameter] = frozenset()

@@ -49,6 +49,7 @@ _JOINING = frozenset("stack vstack hstack dstack column_stack concatenate".split
 _ITERATING = _JOINING | {"sum", "fromiter"}
 """Functions of NumPy that go through a generator, or have done so in older releases."""
 _OTHER_KIND = regex(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
+_OTHER_FRAMEWORK = regex(r"""['"](?:tf|jax|flax|mlx)['"]|is_tf\b|\btf\.""")
 _TENSOR = regex(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
 _OF_A_NAME = regex(r"(?!self|args|opt|cfg|config)\w+\.device")
 _KIND_OF_RESULT = regex(r"output|return|convert", re.IGNORECASE)
@@ -70,7 +71,7 @@ def _note(
     """
     if (
         not frame.machine.imports_torch
-        or _is_another_kind(state)
+        or _is_another_kind(state, _OTHER_FRAMEWORK if _is_method(node) else _OTHER_KIND)
         or getattr(frame.function, "name", "") in ("numpy", "__array__")
     ):
         return
@@ -80,8 +81,8 @@ def _note(
     value = value if place is None else replace(value, device=place)
     for_users, argument = False, None
     if by_callers or not (is_off_host(frame, value) or _is_followed(frame, state, node, value_node, value)):
-        if not _is_for_one_case(frame, node):
-            _note_on_host(frame, state, value)
+        if frame.function is None or not is_after_error(frame.function, node):
+            _note_on_host(frame, state, node, value)
         name = _given_by_callers(frame, node, value)
         if name is None and not is_detached_for_users(frame, state, node, value):
             return
@@ -145,21 +146,12 @@ def _may_be_array(frame: Frame, value: Tensor) -> bool:
     return _is_presumed(value) and getattr(frame.machine.entry_node, "name", "") != "forward"
 
 
-def _is_for_one_case(frame: Frame, node: ast.AST) -> bool:
-    """Whether a read says nothing of other calls: what is detached comes from a model, and an error came before."""
-    function = frame.function
-    if function is None:
-        return False
-    detached = isinstance(node, ast.Call) and is_detached_in(function, node)
-    return detached or is_after_error(function, node)
-
-
-def _note_on_host(frame: Frame, state: State, value: Tensor) -> None:
+def _note_on_host(frame: Frame, state: State, node: ast.AST, value: Tensor) -> None:
     """An argument of the function that was entered, as it came, was on the CPU if NumPy reads it on every path."""
     machine = frame.machine
     as_it_came = value.device.origin is Origin.ARGUMENT and not (value.moved or state.conditions)
     if as_it_came and machine.entry_node is not None:
-        machine.arrivals.read_on_host.add((machine.entry_node, value.device.name))
+        machine.arrivals.read_on_host.setdefault((machine.entry_node, value.device.name), set()).add(node)
 
 
 def _given_by_callers(frame: Frame, node: ast.AST, value: Tensor) -> str | None:
@@ -277,10 +269,13 @@ def is_off_host(frame: Frame, value: Tensor) -> bool:
     return device.origin in (Origin.MODEL, Origin.EXPRESSION)
 
 
-def _is_another_kind(state: State) -> bool:
-    """Whether a test says that these are arrays, or tensors of another framework, or no tensors."""
+def _is_another_kind(state: State, other: re.Pattern[str]) -> bool:
+    """Whether a test says that these are arrays, or tensors of another framework, or no tensors.
+
+    Arrays have no method `numpy`: who asks for that where something is an array means what is returned.
+    """
     return any(
-        _OTHER_KIND.search(key) and not _KIND_OF_RESULT.search(key) if holds else _TENSOR.search(key)
+        other.search(key) and not _KIND_OF_RESULT.search(key) if holds else _TENSOR.search(key)
         for key, holds in state.conditions
     )
 
