@@ -50,7 +50,7 @@ def another():
 def findings(root: Path, before: str, after: str = "") -> list[str]:
     root.mkdir(exist_ok=True)
     main = MAIN.replace(RESUMES, f"{before}{RESUMES}{after}") + OF_OTHERS
-    imports = "import sys\nimport numpy\nimport torch\nfrom evaluate import *\n"
+    imports = "import sys\nimport numpy\nimport torch\nimport evaluate as judge\nfrom evaluate import *\n"
     imports += "from evaluate import Meter, anything, decorated, evaluate, other\n"
     files = {"helper": ASKING, "loading": LOADING, "trainer": TRAINED, "evaluate": EVALUATE}
     return found(application(root, **files, main=imports + main))
@@ -65,6 +65,8 @@ def findings(root: Path, before: str, after: str = "") -> list[str]:
         "    evaluate(trainer.net, [], loud=True)\n",
         "    evaluate(trainer.net, [], net=3)\n",
         "    Meter('loss')\n",
+        "    judge.evaluate(trainer.net)\n",
+        "    judge.Meter('loss')\n",
         "    print(gone)\n",
         "    print(path_of_another)\n",
         "    kept = gone\n",
@@ -87,6 +89,11 @@ def test_what_raises_wherever_it_is_run(tmp_path: Path, line: str) -> None:
     [
         "    evaluate(trainer.net, [])\n",
         "    evaluate(*args.given)\n",
+        "    judge.evaluate(trainer.net, [])\n",
+        "    judge.decorated(1, 2)\n",
+        "    judge.other(1)\n",
+        "    judge = trainer\n    judge.evaluate(trainer.net)\n",
+        "    trainer.evaluate(trainer.net)\n",
         "    evaluate(trainer.net, **vars(args))\n",
         "    evaluate(data=[], net=trainer.net)\n",
         "    Meter('loss', every=3)\n",

@@ -16,6 +16,7 @@ from torchdevlint.flow.checks.loads.published_files import (
     is_of_one_home,
     is_published,
 )
+from torchdevlint.flow.checks.loads.telling_names import plain_path
 from torchdevlint.flow.checks.loads.wrap_order import is_wrapped_by_another_way
 from torchdevlint.flow.checks.loads.writers import is_written_from_cpu, is_written_otherwise, name_of, own_file
 from torchdevlint.flow.events import ForeignCalled, FunctionReturned, ModuleMethodCalled
@@ -58,28 +59,34 @@ class _Memory:
         self.saved: dict[str, tuple[StateDict, list[ast.AST | None]]] = {}
         """The state dicts that are saved without a prefix, by the text of the path, and what wraps them otherwise."""
         self.saved_in: dict[tuple[int, str], list[ast.Call]] = {}
-        """What saves to a path, by the activation of the function that does so and the text of the path."""
+        """What saves to a path, by the activation of the function that does so and the path as it is told."""
 
 
 def _note_load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """A call that reads storages; silent when its result cannot be on an accelerator that is not there (TDL201)."""
     path_node = arguments.positional[0][0] if arguments.positional else None
-    path = frame.machine.text_of(path_node) if path_node is not None else ""
     if state.guarded or state.without_accelerator or (path_node is not None and is_temporary(frame, path_node)):
         return
     place = arguments.get(torch_api.LOADERS[name], "map_location")
     if _placed(frame, name, arguments):
         _note_handed_on(frame, place)
-    elif not (_is_saved_before(frame, node, path) or _is_read_anyway(frame, node, arguments)):
+    elif not (_is_saved_before(frame, node, arguments) or _is_read_anyway(frame, node, arguments)):
         _record_load(frame, node, name, arguments, "map_location", place)
 
 
-def _is_saved_before(frame: Frame, node: ast.Call, path: str) -> bool:
+def _is_saved_before(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
     """Whether the function that is run saved to a path so far, in what each run that comes to the load does."""
+    told = _told(frame, *arguments.positional[0]) if arguments.positional else ""
     saves, scope = frame.machine.memory(_Memory).saved_in, frame.function or frame.machine.tree
     return any(
-        scope is None or not is_of_another_part(scope, each, node) for each in saves.get((frame.activation, path), ())
+        scope is None or not is_of_another_part(scope, each, node) for each in saves.get((frame.activation, told), ())
     )
+
+
+def _told(frame: Frame, path: ast.expr, value: Value) -> str:
+    """What a path is, if that is written down, and else its text."""
+    text = value.value if isinstance(value, Const) else None
+    return f"{plain_path(text)!r}" if isinstance(text, str) else frame.machine.text_of(path)
 
 
 def _is_for_cuda(frame: Frame, node: ast.Call) -> bool:
@@ -219,7 +226,7 @@ def _note_save(frame: Frame, state: State, node: ast.Call, name: str, arguments:
     memory = frame.machine.memory(_Memory)
     path = frame.machine.text_of(arguments.positional[1][0]) if len(arguments.positional) > 1 else ""
     if path:
-        memory.saved_in.setdefault((frame.activation, path), []).append(node)
+        memory.saved_in.setdefault((frame.activation, _told(frame, *arguments.positional[1])), []).append(node)
     found = _state_dicts(arguments.value(0, "obj"), False)
     for held, conditional in found:
         if held.prefix:

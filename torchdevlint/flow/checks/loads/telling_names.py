@@ -17,6 +17,8 @@ _COMMON = frozenset(
 )
 """Suffixes that files of all kinds have."""
 _WORDS = regex(r"[^\W\d]+")
+_SAME_FOLDER = regex(r"(?<![^/])(?:\./)+|(?<=/)/+")
+"""What leads nowhere in a path."""
 
 
 def is_telling(name: str) -> bool:
@@ -46,8 +48,14 @@ def parts_of(name: str) -> tuple[str, str]:
     return max(word.split("_"), key=len), suffix
 
 
+def plain_path(name: str) -> str:
+    """A path without what leads nowhere: ``./net.pth`` and ``net.pth`` are one file."""
+    return _SAME_FOLDER.sub("", name)
+
+
 def may_be_equal(one: str, other: str) -> bool:
     """Whether two names with holes are alike, or what is a hole in one of them is written down in the other."""
+    one, other = plain_path(one), plain_path(other)
     return _fits(one, other) or _fits(other, one)
 
 

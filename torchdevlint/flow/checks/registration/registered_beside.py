@@ -22,11 +22,13 @@ _MOVES_ITSELF = frozenset({"_apply", "to", "cuda", "parameters"})
 _REGISTERS = frozenset({"add_module", "register_module", "setattr", "register_parameter"})
 _FILLS = frozenset({"append", "extend", "insert", "update"})
 """What fills a container of torch, called on one."""
+_PLAIN = frozenset({"list", "tuple", "dict", "sorted", "reversed", "zip", "map", "filter", "enumerate", "range"})
+"""What gives no Module, whatever it is given."""
 
 
 def is_registered(info: ClassInfo, attribute: str, place: ast.AST, others: OtherFiles | None) -> bool:
     """Whether what the attribute holds is given to a registering container or call as well, or hidden on purpose."""
-    if _moves_itself(info, attribute) or _wraps_what_is_none(info, attribute):
+    if _moves_itself(info, attribute) or _wraps_what_is_none(info, attribute) or _wraps_parts(info, attribute):
         return True
     for each in info.mro:
         for node in nodes_in(each.node, ast.Call):
@@ -89,6 +91,31 @@ def _wraps_what_is_none(info: ClassInfo, attribute: str) -> bool:
     values = [each.value for each in assignments(info, attribute)]
     wrapped = {dotted_path(each) for value in values if registers(value) for each in value.args}
     return any(isinstance(each, ast.Name) and each.id in wrapped for each in values)
+
+
+def _wraps_parts(info: ClassInfo, attribute: str) -> bool:
+    """``[nn.Sequential(each) for each in self.features]``: the layers are moved in place, with what they are of."""
+    values = [each.value for each in assignments(info, attribute)]
+    return bool(values) and all(isinstance(each, ast.ListComp) and _is_of_parts(info, each) for each in values)
+
+
+def _is_of_parts(info: ClassInfo, value: ast.ListComp) -> bool:
+    walked, layer = value.generators[0].iter, dotted_path(value.generators[0].target)
+    if isinstance(walked, ast.Call) and isinstance(walked.func, ast.Attribute) and walked.func.attr == "children":
+        walked = walked.func.value
+    if not isinstance(walked, ast.Attribute) or not _is_own(walked) or len(value.generators) > 1:
+        return False
+    made = [each.value for each in assignments(info, walked.attr)]
+    wrapped = value.elt.args if registers(value.elt) and not value.elt.keywords else [value.elt]
+    is_wrapped = layer is not None and all(dotted_path(each) == layer for each in wrapped)
+    return is_wrapped and bool(made) and all(map(_makes_module, made))
+
+
+def _makes_module(value: ast.expr | None) -> bool:
+    """Whether it is what a call gives, or a part of that, which is no plain list."""
+    while isinstance(value, ast.Attribute):
+        value = value.value
+    return isinstance(value, ast.Call) and last_name(value.func) not in _PLAIN
 
 
 def _leaves_empty(node: ast.Call) -> bool:

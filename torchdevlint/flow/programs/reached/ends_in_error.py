@@ -18,7 +18,7 @@ from torchdevlint.flow.programs.reached.repeated_options import RepeatedOptions
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import Defined, defined, definitions
-from torchdevlint.flow.scope.names import public_path
+from torchdevlint.flow.scope.names import dotted_path, first_name, public_path
 from torchdevlint.flow.scope.signatures import fits
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile
@@ -164,14 +164,17 @@ def _brought(file: ModuleFile, project: Project, hops: int = _MOST_HOPS) -> froz
 
 
 def _does_not_take(scope: Scope, call: ast.Call) -> bool:
-    """Whether a function of the project is called by its name with arguments that it does not have, or without some."""
+    """Whether a function of the project is called by its name, or as one of its module, with other arguments than it
+    has.
+    """
     if scope.file.path.endswith(NOTEBOOK):
         return False
-    if not isinstance(call.func, ast.Name) or any(isinstance(each, ast.Starred) for each in call.args):
+    path = dotted_path(call.func)
+    if path is None or any(isinstance(each, ast.Starred) for each in call.args):
         return False
-    if any(each.arg is None for each in call.keywords) or _is_bound_in_function(scope, call.func.id):
+    if any(each.arg is None for each in call.keywords) or _is_bound_in_function(scope, first_name(path)):
         return False
-    function = _defined_as(scope, call.func.id)
+    function = _defined_as(scope, path)
     if isinstance(function, ast.ClassDef):
         return (made := _init_of(function)) is not None and not fits(made, call, bound=1)
     return isinstance(function, _FUNCTIONS) and not function.decorator_list and not fits(function, call)
@@ -184,11 +187,13 @@ def _is_bound_in_function(scope: Scope, name: str) -> bool:
 
 
 def _defined_as(scope: Scope, name: str) -> ast.stmt | None:
-    """The one definition that a name of the top level has, here or where it is imported from."""
+    """The one definition that a name of the top level has, here or where it is imported from, be it of a module."""
     file, path = scope.file, name
-    statements = file.bindings.get(name, ())
+    statements = file.bindings.get(first_name(name), ())
     if any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in statements):
         led = defined(scope.project, file.path, file.tree, name) if len(statements) == 1 else None
+    elif "." in name:
+        led = None
     else:
         led = (file, name) if statements else _brought_alone(scope, name)
     if led is None:
