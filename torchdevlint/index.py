@@ -61,6 +61,9 @@ CHECKS = {
     "forgotten.own_movers": {
         "EVENTS": "FileStarted",
     },
+    "forgotten.put_together_again": {
+        "EVENTS": "FileEnded",
+    },
     "forgotten.raw_devices": {
         "EVENTS": "FileEnded",
     },

@@ -1,8 +1,8 @@
 """Objects with a ``to`` of their own that moves some of their tensors, and forgets one (TDL310).
 
 That an attribute is a tensor is said by an annotation, by the factory in ``__init__`` that makes it as it makes what
-is moved, or by another such method that moves it. What the class moves elsewhere, reads on the host or writes again has
-a place of its own.
+is moved, there or on the same device, or by another such method that moves it. What the class moves elsewhere, reads
+on the host or writes again, without what is moved, has a place of its own.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names, public_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import MODEL
+from torchdevlint.flow.state.devices import CPU, MODEL
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.others import resolved
 from torchdevlint.flow.state.tensors import is_created
 from torchdevlint.flow.state.values import Cls, Tensor
 from torchdevlint.source.functions import FunctionNode, functions_in
-from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignments_in, inside, keyword_of, nodes_in, once_a_node
 
 _MOVERS = frozenset({"to", "cuda", "to_device", "move_to", "move_to_device"})
 
@@ -168,9 +168,28 @@ def _tensors(machine: Machine, owner: ClassInfo, moved: dict[str, ast.Call]) -> 
         if not _OF_TENSORS.isdisjoint(asked.get(f"self.{name}", ())):
             yield name
     yield from _given_tensors(machine.tree, owner)
+    yield from _told_alike(owner, moved)
     made = {name: _made(owner, name) for name in sorted(owner.writers)}
     if any(made.get(name) for name in moved):
         yield from (name for name, is_made in made.items() if is_made)
+
+
+def _told_alike(owner: ClassInfo, moved: dict[str, ast.Call]) -> Iterator[str]:
+    """The attributes that ``__init__`` makes on the device on which it makes what is moved as well."""
+    init, told = owner.methods.get("__init__"), dict[str, str]()
+    for assign in assignments_in(init) if init is not None else ():
+        call, name = assign.value, _attribute(assign.targets[0], {})
+        if name and isinstance(call, ast.Call) and _has_dimensions(call) and keyword_of(call, "device") is not None:
+            told[name] = ast.unparse(keyword_of(call, "device"))  # type: ignore[arg-type]
+    places = {told[name] for name in moved if name in told}
+    yield from (name for name, place in told.items() if place in places)
+
+
+def _has_dimensions(call: ast.Call) -> bool:
+    """Whether a factory of torch is given sizes, and not ``()``."""
+    name = public_path(call.func).removeprefix("torch.")
+    of_sizes = name in torch_api.FACTORIES - torch_api.DATA_FACTORIES and bool(call.args)
+    return of_sizes and not (isinstance(call.args[0], (ast.Tuple, ast.List)) and not call.args[0].elts)
 
 
 def _given_tensors(tree: ast.Module, owner: ClassInfo) -> Iterator[str]:
@@ -247,7 +266,8 @@ def _made(owner: ClassInfo, name: str) -> bool:
     held = [each for _, each in alternatives(owner.attributes[name])] if name in owner.attributes else []
     tensors = [each for each in held if isinstance(each, Tensor)]
     return bool(tensors) and all(
-        bool(each.ndim) and is_created(each) and not each.parameter and each.device != MODEL for each in tensors
+        bool(each.ndim) and is_created(each) and not each.parameter and each.device not in (MODEL, CPU)
+        for each in tensors
     )
 
 
@@ -264,7 +284,8 @@ def _is_forgotten(owner: ClassInfo, mover: ast.FunctionDef, name: str, moved: di
     if reads:
         kept = set(_kept_as_it_is(mover, owner))
         return all(id(each) in kept for each in reads)
-    writers = [method for method in owner.writers.get(name, ()) if method is not mover]
+    alike = [method for each in moved for method in owner.writers.get(each, ())]
+    writers = [method for method in owner.writers.get(name, ()) if method is not mover and method not in alike]
     if any(getattr(each, "name", "") not in ("__init__", "cpu") for each in writers):
         return False
     return not may_move_along(owner, name)
