@@ -400,10 +400,22 @@ def test_what_is_installed_for_itself_has_no_users_elsewhere(
         ("pip install -e .\nSee https://pytorch.org/docs\n", False),
         ("[![version](https://img.shields.io/pypi/v/spreads)]\n", True),
         ("Documentation: https://spreads.readthedocs.io\n", True),
+        ("Documentation: https://readthedocs.org/projects/spreads/\n", True),
+        ("Docstrings as in https://sphinxcontrib-napoleon.readthedocs.io/en/latest/\n", False),
+        ("It needs [rates](https://pypi.org/project/rates/)\n", False),
         ("[Try it](https://colab.research.google.com/drive/1GIr)\n", True),
         ("[Try it](https://colab.research.google.com/github/someone/spreads/blob/main/try.ipynb)\n", False),
     ],
-    ids=["for itself", "on an index", "documented", "used elsewhere", "its own notebook"],
+    ids=[
+        "for itself",
+        "on an index",
+        "documented",
+        "documented under its name",
+        "pages of another",
+        "another on an index",
+        "used elsewhere",
+        "its own notebook",
+    ],
 )
 def test_classifiers_alone_bring_no_users(tmp_path: Path, shown: str, is_found: bool) -> None:
     """A declaration is often copied whole: those who read of the project are told whether it is for them."""

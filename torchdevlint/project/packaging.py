@@ -32,11 +32,13 @@ _INSTALLED = (
     r"(?:pip3?\s+install\s+(?:-\S+\s+)*[\"']?|(?:conda|mamba|uv|poetry)\s+(?:install|add)\s[^\n]*(?<![\w./-]))"
     r"{name}(?![\w./-])"
 )
-_HAS_USERS = regex(
-    r"pypi\.(?:org|python\.org)/|shields\.io/(?:pypi|conda)/|badge\.fury\.io/|anaconda\.org/|\breadthedocs\."
-    r"|colab\.research\.google\.com/drive/"
+_SHOWN = regex(
+    r"(?:pypi\.(?:org|python\.org)|shields\.io/(?:pypi|conda)|badge\.fury\.io|anaconda\.org|\breadthedocs\.\w+)/"
+    r"[^\s\"'<>)\]]*|([\w-]+)\.readthedocs\."
 )
-"""Where an index shows a project, where the pages for its users are, and notebooks elsewhere that use it."""
+"""Where an index shows a project, and where the pages for its users are."""
+_USED = regex(r"colab\.research\.google\.com/drive/")
+"""Notebooks elsewhere that use it."""
 _FROM_REPOSITORY = regex(
     r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?(?:[\w.-]+\s*@\s*)?git\+\w+://\S*?([\w.-]+?)(?:\.git)?(?![\w./-])"
 )
@@ -156,18 +158,29 @@ def is_published(project: Project) -> bool:
         return not is_application(project)
     shown = (project.text_of(os.path.join(root, each)) for each in _FOR_READERS)
     texts = [each.text for each in shown if each is not None]
-    if any(map(_CLASSIFIED.search, declared)) and (not texts or any(map(_HAS_USERS.search, texts))):
+    own = {_plain(name) for each in declared for name in _NAME.findall(each)} | {_plain(os.path.basename(root))}
+    if any(map(_CLASSIFIED.search, declared)) and (not texts or any(_leads_to_users(each, own) for each in texts)):
         return True
     names = {re.sub(r"[-_.]+", "[-_.]+", name) for each in declared for name in _NAME.findall(each)}
     if any(re.search(_INSTALLED.format(name=name), text, re.IGNORECASE) for name in names for text in texts):
         return True
-    own = {_plain(name) for each in declared for name in (*_NAME.findall(each), *_ADDRESS.findall(each))}
+    own |= {_plain(name) for each in declared for name in _ADDRESS.findall(each)}
     return any(_plain(name) in own for text in texts for name in _FROM_REPOSITORY.findall(text))
 
 
 def is_downloaded(project: Project) -> bool:
     """Whether a project is what an index of packages gives, built from a working copy."""
     return project.text_of(os.path.join(root_of(os.path.dirname(project.path)), _BUILT)) is not None
+
+
+def _leads_to_users(text: str, own: set[str]) -> bool:
+    """Whether a text leads to where a project of one of these names is shown, or to notebooks elsewhere.
+
+    What it says of a library or a tool that it uses is about that.
+    """
+    shown = [(_plain(each[0]), _plain(each[1] or each[0])) for each in _SHOWN.finditer(text)]
+    named = any(name and (name in address or page in name) for name in own for address, page in shown)
+    return named or _USED.search(text) is not None
 
 
 def _plain(name: str) -> str:
