@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from torchdevlint.flow.checks.loads.kept_modules import is_bare_module
 from torchdevlint.flow.checks.loads.saved_names import blocks_around, values_in
+from torchdevlint.flow.checks.loads.telling_names import path_key
 from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.source.nodes import assignments_in, inside, is_below, nodes_in, once_a_node
 
@@ -20,7 +21,7 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 def is_cache(tree: ast.Module, scope: ast.AST, load: ast.Call) -> bool:
     """Whether the statements that run in a function or module where a load does not save under the very path."""
-    saves = _saves_to(scope).get(ast.dump(load.args[0]), ()) if load.args else ()
+    saves = _saves_to(scope).get(path_key(load.args[0]), ()) if load.args else ()
     if not saves:
         return False
     instead = tuple(_instead(scope, load))
@@ -34,7 +35,7 @@ def _saves_to(scope: ast.AST) -> dict[str, list[ast.Call]]:
     found: dict[str, list[ast.Call]] = {}
     for call in nodes_in(scope, ast.Call):
         if public_path(call.func) == "torch.save" and len(call.args) > 1:
-            found.setdefault(ast.dump(call.args[1]), []).append(call)
+            found.setdefault(path_key(call.args[1]), []).append(call)
     return found
 
 

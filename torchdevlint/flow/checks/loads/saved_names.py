@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from torchdevlint.flow.checks.loads.file_names import Scopes, file_name
-from torchdevlint.flow.checks.loads.telling_names import HOLE
+from torchdevlint.flow.checks.loads.telling_names import HOLE, path_key
 from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.source.nodes import (
     arguments_of,
@@ -67,14 +67,14 @@ def _bindings(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
         yield from ((item.optional_vars, None) for item in block.items if item.optional_vars is not None)
 
 
-def path_text(scopes: Scopes, save: ast.Call) -> str:
-    """A path that is saved to, as it is written; "" where its names may be bound to another one before."""
+def saved_path_key(scopes: Scopes, save: ast.Call) -> str:
+    """The key of a path that is saved to; "" where its names may be bound to another one before."""
     if len(save.args) < 2:
         return ""
     names = [each.id for each in inside(save.args[1]) if isinstance(each, ast.Name)]
     bound = [bound_to(scopes, each)[1] for each in names]
     surely = all(len(each) < 2 and all(one.value is not None for one in each) for each in bound)
-    return ast.dump(save.args[1]) if surely else ""
+    return path_key(save.args[1]) if surely else ""
 
 
 def written_name(scopes: Scopes, save: ast.Call) -> str | None:

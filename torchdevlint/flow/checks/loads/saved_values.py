@@ -28,7 +28,7 @@ from torchdevlint.flow.checks.loads.saved_names import (
     bound_from_within,
     bound_to,
     of_libraries,
-    path_text,
+    saved_path_key,
     values_in,
     written_name,
 )
@@ -43,6 +43,7 @@ from torchdevlint.flow.checks.loads.saved_parts import (
     put_by,
     root_of_path,
 )
+from torchdevlint.flow.checks.loads.telling_names import path_key
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, is_dtype, last_name, parameter_names, public_path
@@ -73,7 +74,7 @@ def is_of_cpu(tree: ast.Module, value: ast.expr, call: ast.Call, moves_nothing: 
     if any(last_name(each.func) in torch_api.CHANGES_DEFAULT for each in nodes_in(tree, ast.Call)):
         return False
     scopes = scopes_of(tree, call)
-    judge = _Judge(tree, scopes[0], path_text(scopes, call), written_name(scopes, call), moves_nothing)
+    judge = _Judge(tree, scopes[0], saved_path_key(scopes, call), written_name(scopes, call), moves_nothing)
     holds = judge.holds(scopes, value)
     return None if holds and judge.again else holds
 
@@ -283,7 +284,7 @@ class _Judge(Struct):
         around = next(each for each in scopes if not isinstance(each, _COMPREHENSIONS))
         owner = class_around(scopes)
         is_beside = around is self.scope or (owner is not None and self.scope in owner.body)
-        same = is_beside and bool(load.args) and (ast.dump(load.args[0]) == self.path or self._is_named_so(load))
+        same = is_beside and bool(load.args) and (path_key(load.args[0]) == self.path or self._is_named_so(load))
         self.again = self.again or same
         return same
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from torchdevlint.patterns import regex
@@ -51,6 +52,12 @@ def parts_of(name: str) -> tuple[str, str]:
 def plain_path(name: str) -> str:
     """A path without what leads nowhere: ``./net.pth`` and ``net.pth`` are one file."""
     return _SAME_FOLDER.sub("", name)
+
+
+def path_key(path: ast.expr) -> str:
+    """What two paths share that are written down alike, whether they are texts or put together."""
+    is_text = isinstance(path, ast.Constant) and isinstance(path.value, str)
+    return repr(plain_path(path.value)) if is_text else ast.dump(path)  # type: ignore[attr-defined]
 
 
 def may_be_equal(one: str, other: str) -> bool:

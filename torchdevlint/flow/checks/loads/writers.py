@@ -13,7 +13,7 @@ from torchdevlint.flow.checks.loads.file_names import (
     scopes_of,
 )
 from torchdevlint.flow.checks.loads.saved_values import is_of_cpu
-from torchdevlint.flow.checks.loads.telling_names import is_telling, may_be_equal, parts_of, words_of
+from torchdevlint.flow.checks.loads.telling_names import is_telling, may_be_equal, parts_of, path_key, words_of
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
 from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.flow.scope.programs import mentions_accelerators
@@ -69,11 +69,11 @@ def _is_written_by_class(frame: Frame, load: ast.Call) -> bool:
     owner = frame.owner
     if owner is None or owner.is_module or owner.node not in frame.machine.classes or not load.args:
         return False
-    path = ast.dump(load.args[0])
+    path = path_key(load.args[0])
     saves = [call for call in nodes_in(owner.node, ast.Call) if _is_torch_save(call)]
     if any(len(call.args) < 2 for call in saves):
         return False
-    pairs = [call for call in saves if ast.dump(call.args[1]) == path]
+    pairs = [call for call in saves if path_key(call.args[1]) == path]
     own = own_file(frame)
     moves_nothing = bool(pairs) and _moves_nothing(frame, own) and _is_left_alone(frame, own, pairs[0])
     found = {_saves_of_cpu(own.tree, call, moves_nothing) for call in pairs}

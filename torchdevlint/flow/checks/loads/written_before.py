@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.checks.loads.file_names import Place, file_names, scopes_of
 from torchdevlint.flow.checks.loads.saved_names import bound_before, values_in
-from torchdevlint.flow.checks.loads.telling_names import may_be_equal
+from torchdevlint.flow.checks.loads.telling_names import may_be_equal, path_key
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import call_sites, sites_in
 from torchdevlint.flow.scope.cuda_literals import Scope
@@ -37,7 +37,7 @@ def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scop
     if not loaded or not saved:
         made = _made_by(tree, load, read)
         is_same = (
-            made == _made_by(tree, call, written) if made else _is_kept(read) and ast.dump(written) == ast.dump(read)
+            made == _made_by(tree, call, written) if made else _is_kept(read) and path_key(written) == path_key(read)
         )
         return scope.file.tree is tree and is_same
     return all(any(may_be_equal(one, other) for other in saved) for one in loaded)

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 from torchdevlint.flow.checks.loads.file_names import scopes_of
 from torchdevlint.flow.checks.loads.saved_names import Bound, bound_before, values_in
+from torchdevlint.flow.checks.loads.telling_names import path_key
 from torchdevlint.flow.checks.loads.written_before import is_written_around, writes_what_is_read
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.programs.texts.project_calls import ProjectCalls
@@ -79,7 +80,7 @@ def _is_left_by_another_round(own: ModuleFile, load: ast.Call, saving: Ways) -> 
 
 def _made_as(scope: ast.AST, path: ast.expr) -> str:
     """The text of a path, or of the call that is all that its name is bound to."""
-    return ast.dump(_giving(scope, path) or path)
+    return path_key(_giving(scope, path) or path)
 
 
 def is_written_by_hooks(own: ModuleFile | None, project: Project, load: ast.expr | None) -> bool:
@@ -250,13 +251,13 @@ def _of_own_methods(tree: ast.Module, name: str) -> frozenset[ast.AST]:
 
 def _savers(owner: ast.ClassDef, path: ast.expr) -> frozenset[str]:
     """What an object is called by, behind its name, to save to an attribute of its own: "" is `__call__`."""
-    told = ast.dump(path)
+    told = path_key(path)
     saving = {
         method.name
         for method in owner.body
         if isinstance(method, ast.FunctionDef)
         for each in nodes_in(method, ast.Call)
-        if public_path(each.func) == "torch.save" and len(each.args) > 1 and ast.dump(each.args[1]) == told
+        if public_path(each.func) == "torch.save" and len(each.args) > 1 and path_key(each.args[1]) == told
     }
     held = (dotted_path(path) or "").startswith("self.")
     return frozenset("" if each == "__call__" else f".{each}" for each in saving) if held else frozenset()
@@ -291,7 +292,7 @@ def _is_same_file(path: ast.expr, other: ast.expr) -> bool:
     """Whether two paths are written alike, or both are written down and have the same name of a file."""
     texts = [each.value for each in (path, other) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     same_name = len(texts) == 2 and len({PurePosixPath(each).name for each in texts}) == 1
-    return same_name or ast.dump(path) == ast.dump(other)
+    return same_name or path_key(path) == path_key(other)
 
 
 def _saves(scope: Scope, call: ast.Call) -> bool:
@@ -323,7 +324,7 @@ def _is_given(scope: ast.AST, call: ast.Call, path: ast.expr, callee: ast.expr) 
     held = isinstance(begins, ast.Attribute) and dotted_path(begins.value) == first_name(dotted_path(callee) or "")
     if held or isinstance(path, ast.Constant):
         return held
-    return ast.dump(path) in map(ast.dump, given) or _made_as(scope, path) in (_made_as(scope, each) for each in given)
+    return path_key(path) in map(path_key, given) or _made_as(scope, path) in (_made_as(scope, each) for each in given)
 
 
 def _is_called_after_saving(made: ast.Call) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.loads.file_names import scopes_of
 from torchdevlint.flow.checks.loads.saved_names import values_in
+from torchdevlint.flow.checks.loads.telling_names import path_key
 from torchdevlint.flow.checks.loads.written_before import path_of_load, saved_path
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.programs.texts.project_calls import ProjectCalls
@@ -69,12 +70,12 @@ def _is_saved_before(
     here = scopes_of(file.tree, call)[0]
     if there is None or not _is_the_same_later(here, there):
         return False
-    told = ast.dump(there)
+    told = path_key(there)
 
     def saves(scope: Scope, other: ast.Call) -> bool:
         if scope.file.tree is not file.tree or other is call or scopes_of(file.tree, other)[0] is not here:
             return False
-        return any(ast.dump(each) == told for each in _saved_in(ways, scope, other, _MOST_HOPS))
+        return any(path_key(each) == told for each in _saved_in(ways, scope, other, _MOST_HOPS))
 
     method = None if owner is None else Scope(file, project, function, owner)
     ways = Ways(project, saves, loosely=True, method=method)

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from torchdevlint.flow.checks.loads.file_names import Place, file_names, scopes_of
-from torchdevlint.flow.checks.loads.telling_names import may_be_equal
+from torchdevlint.flow.checks.loads.telling_names import may_be_equal, path_key
 from torchdevlint.flow.checks.loads.writers import writes_in
 from torchdevlint.flow.programs.texts.asked_tests import asked_before
 from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
@@ -88,10 +88,10 @@ def _fills_optimizer(scope: ast.AST, load: ast.Call) -> bool:
 
 def _is_asked_for(scope: ast.AST, load: ast.Call) -> bool:
     """Whether a load is only made if there is such a file: ``if os.path.isfile(path):``."""
-    path = ast.dump(load.args[0])
+    path = path_key(load.args[0])
     asked = (test for test, outcome in asked_before(getattr(scope, "body", []), load.lineno) if outcome)
     parts = (part for test in asked for part in _conjuncts(test) if isinstance(part, ast.Call))
-    return any(last_name(each.func) in _ASKING and path in map(ast.dump, each.args) for each in parts)
+    return any(last_name(each.func) in _ASKING and path in map(path_key, each.args) for each in parts)
 
 
 def _conjuncts(test: ast.expr) -> list[ast.expr]:
