@@ -44,7 +44,9 @@ def train(model, loader, optimizer, device):
         loss.backward()
         optimizer.step()
 ```
-A batch that is a dict is moved by `{name: value.to(device) for name, value in batch.items()}`.
+The tokens of CLIP's packages are on the CPU as well, and `clip.load` puts the model on the GPU where there is one, or
+on the device that it is told: `clip.tokenize(texts).to(device)`. A batch that is a dict is moved by
+`{name: value.to(device) for name, value in batch.items()}`.
 
 ## Fix safety
 The fix is unsafe: code further down may need the copy on the CPU. It appends `.to(..)` where the part of the batch is

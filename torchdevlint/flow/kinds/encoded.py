@@ -16,6 +16,7 @@ from torchdevlint.flow.state.values import AT_LEAST_1, NUMBERS, Step, Tensor, Va
 FROM_TOKENIZER = "comes from the tokenizer here"
 _OF_CLIP = frozenset({"clip.tokenize", "clip.clip.tokenize", "open_clip.tokenize", "open_clip.tokenizer.tokenize"})
 """Functions that give the tokens of texts as one tensor of the CPU, without being asked for tensors."""
+_TOKENIZERS_OF_CLIP = frozenset({"open_clip.get_tokenizer", "open_clip.factory.get_tokenizer"})
 _ENTRIES = frozenset(
     """
     input_ids attention_mask token_type_ids pixel_values pixel_mask input_values input_features labels
@@ -30,7 +31,7 @@ def encoding_of(frame: Frame, node: ast.Call) -> Tensor | None:
 
     A processor of images that is told a device brings them there: ``processor(images, device="cuda")``.
     """
-    if last_name(node.func) == "tokenize" and public_path(node.func) in _OF_CLIP:
+    if _gives_tokens(frame, node.func):
         return None if moves_batches(frame) else Tensor(LOADER, 2, (), (Step(FROM_TOKENIZER, node),))
     if not node.keywords:
         return None
@@ -40,6 +41,14 @@ def encoding_of(frame: Frame, node: ast.Call) -> Tensor | None:
     if not any(isinstance(each, ast.Constant) and each.value == "pt" for each in asked) or moves_batches(frame):
         return None
     return Tensor(LOADER, AT_LEAST_1, (), (Step(FROM_TOKENIZER, node),), opaque=True)
+
+
+def _gives_tokens(frame: Frame, callee: ast.expr) -> bool:
+    """Whether it is a tokenizer of CLIP: ``clip.tokenize``, or what ``open_clip.get_tokenizer(name)`` gave."""
+    if last_name(callee) == "tokenize" and public_path(callee) in _OF_CLIP:
+        return True
+    made = bound_once(frame, callee) if "get_tokenizer" in frame.machine.words else None
+    return isinstance(made, ast.Call) and public_path(made.func) in _TOKENIZERS_OF_CLIP
 
 
 def token_ids_of(frame: Frame, node: ast.Call) -> Value | None:

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.events import ForeignCalled, LibraryCalled
 from torchdevlint.flow.knowledge import libraries, torch_api
-from torchdevlint.flow.run import checkpoint_values, distributions, einops_calls, host_made, metrics
+from torchdevlint.flow.run import checkpoint_values, clip_models, distributions, einops_calls, host_made, metrics
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.modules import construct
@@ -117,6 +117,8 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
         return Library(name, True, DEFAULT, made_at=node)
     if libraries.makes_pretrained_model(name, arguments.keywords):
         return Library("", True, DEFAULT, made_at=node)
+    if name.startswith(clip_models.PACKAGES) and (made := clip_models.call(frame, node, name, arguments)) is not None:
+        return made
     if libraries.dispatches_model(name, arguments.keywords):
         return _dispatched(frame, node, *arguments.keywords["device_map"])
     settings = frame.machine.settings

@@ -197,7 +197,7 @@ def where_made(module: Library | Obj) -> tuple[Step, ...]:
     if module.made_at is None:
         return ()
     how = "which moves with the model" if module.device == MODEL else "made here"
-    return (Step(f"a `{module.name}`, {how}", module.made_at, of_module=True),)
+    return (Step(f"a `{module.name}`, {how}".replace("``", "model"), module.made_at, of_module=True),)
 
 
 def run_as_module(moved: Tensor) -> Library:

@@ -10,7 +10,7 @@ from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.flow.kinds.encoded import FROM_TOKENIZER
 from torchdevlint.flow.kinds.loaders import FROM_DATA
 from torchdevlint.flow.scope.uses import bindings_in
-from torchdevlint.flow.state.devices import on_cpu
+from torchdevlint.flow.state.devices import MODEL, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
@@ -39,6 +39,8 @@ def record(
     In another file, that is the call in this one that leads there, if the loader is seen to be one: what goes by the
     name alone may bring its batches to where the model is.
     """
+    if "init" in (frame.context, frame.entry.kind) and other[1].device == MODEL:
+        return  # nobody has moved the model yet
     machine, met, meeting = frame.machine, frame, Meeting(frame, state, node, other[0], other[1].device)
     held = state.env
     steps = stayed[1].steps
