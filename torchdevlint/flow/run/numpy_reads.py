@@ -11,7 +11,7 @@ from torchdevlint.flow.knowledge.libraries import DETACHING, OTHER_FRAMEWORKS
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.brought_attributes import brought_by_methods
 from torchdevlint.flow.scope.brought_detached import brought_beside_detached
-from torchdevlint.flow.scope.brought_reads import brings_any, stem_text
+from torchdevlint.flow.scope.brought_reads import brings_any, is_of_data, stem_text
 from torchdevlint.flow.scope.brought_twins import brought_besides
 from torchdevlint.flow.scope.followed_devices import (
     followed_in,
@@ -119,6 +119,12 @@ def _made_by_module(frame: Frame, function: Scope, read: ast.expr) -> ast.Call |
     return call if is_module and not (rest and torch_api.is_of_tensors(last)) else None
 
 
+def _is_of_module(frame: Frame, function: Scope, read: ast.expr) -> bool:
+    """Whether a Module that is an argument made what is read; labels it may give back as they came."""
+    is_label = isinstance(read, ast.Name) and is_of_data(read.id)
+    return not is_label and _made_by_module(frame, function, read) is not None
+
+
 def _first_call(node: ast.expr) -> ast.expr:
     """`f(x)` in ``f(x)[0].float()``, or the name that a chain of methods of tensors begins with."""
     while True:
@@ -151,7 +157,8 @@ def note_unknown(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> 
         return
     if note_read(frame, state, node, read):
         return
-    made = _made_of_chosen(frame, state, frame.function, read) if is_detached_in(frame.function, node) else None
+    is_calculated = is_detached_in(frame.function, node) or _is_of_module(frame, frame.function, read)
+    made = _made_of_chosen(frame, state, frame.function, read) if is_calculated else None
     if made is not None:
         frame.machine.emit(ReadByHost(frame, state, node, (read, made)))
         return
@@ -174,7 +181,8 @@ def note_unknown(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> 
 def _made_of_chosen(frame: Frame, state: State, function: Scope, detached: ast.expr) -> Tensor | None:
     """What a call gives that is given a tensor of a chosen device, and none of the CPU, where the result is detached.
 
-    A method of an unknown object may give anything, but what has to be detached is calculated of what it was given.
+    A method of an unknown object may give anything, but what has to be detached is calculated of what it was given, as
+    is what a Module gives.
     """
     call = _making_call(function, detached)
     method = call.func.attr if call is not None and isinstance(call.func, ast.Attribute) else ""
