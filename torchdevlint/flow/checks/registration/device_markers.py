@@ -71,7 +71,7 @@ def _note_type(frame: Frame, state: State, node: ast.Call, receiver: Value, argu
     moves = (each for each in nodes_in(method, ast.Call) if each is not node)
     if _is_while_made(frame, owner) or not _stays(owner, path[5:]) or any(map(_may_move, moves)):
         return
-    there = Tensor(receiver.device, None, (), ())
+    there = Tensor(receiver.device, None, (), (Step("made there", made),))
     frame.machine.emit(Mixed(frame, state, node, TYPE_OF_KEPT, (given[0], table), (made, there), False))
 
 
