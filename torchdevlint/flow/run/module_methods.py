@@ -25,7 +25,7 @@ from torchdevlint.flow.scope.brought_back import is_brought_back
 from torchdevlint.flow.scope.chains import module_in
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device
+from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -147,9 +147,9 @@ def _move_module(
     device = after_tested(frame, state, device)
     held_by = module_in(callee.value)
     path = dotted_path(held_by)
-    of_model = target.device == MODEL
-    if of_model and not (device == CPU and path is not None and path.startswith("self.")):
-        return target
+    of_model, is_told = target.device == MODEL, device == CPU or device.origin is Origin.ARGUMENT
+    if of_model and not (is_told and path is not None and path.startswith("self.")):
+        return target  # where the rest of the model is already
     moved = as_moved(target, device, Step(f"moved to {device.describe()}", node))
     if path is not None:
         held = state.env.get(path) or state.paths.get(path)
