@@ -20,7 +20,12 @@ from torchdevlint.flow.run.objects import keep, registered, relocate, write_attr
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.assigned import values_by_path, values_by_target
 from torchdevlint.flow.scope.names import dotted_path, public_path
-from torchdevlint.flow.scope.overwritten_items import stores_replaced, stores_that_replace_all, stores_where_asked
+from torchdevlint.flow.scope.overwritten_items import (
+    read_by_numbers,
+    stores_replaced,
+    stores_that_replace_all,
+    stores_where_asked,
+)
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import DEFAULT, LOADER, TOP, on_cpu
 from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, settle, unpacked
@@ -222,7 +227,7 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     frame.machine.emit(ItemAssigned(frame, state, target, base, value, value_node))
     root = dotted_path(target.value)
     if isinstance(base, Tensor) and base.opaque:
-        if isinstance(target.value, ast.Name) and isinstance(position, Const) and isinstance(position.value, str):
+        if isinstance(target.value, ast.Name) and isinstance(position, Const) and _is_part(frame, target, position):
             state.bind(target.value.id, Map(((position.value, value),), base))
             return
         if root is not None:
@@ -261,6 +266,13 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     if path is not None and not isinstance(base, Tensor):
         forget_paths(state, path)
         state.bind(path, value)
+
+
+def _is_part(frame: Frame, target: ast.Subscript, position: Const) -> bool:
+    """Whether what is put there leaves the other parts of a batch: under a text, or a number of one alone."""
+    key = position.value
+    numbered = type(key) is int and dotted_path(target.value) in read_by_numbers(_around(frame))
+    return isinstance(key, str) or numbered
 
 
 def _with_any_item(base: Value, value: Value) -> Value:

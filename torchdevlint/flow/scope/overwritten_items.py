@@ -167,3 +167,16 @@ def _attribute_of(node: ast.stmt) -> ast.Attribute | None:
     found = assignment_of(node)
     target = found.targets[0] if found is not None and len(found.targets) == 1 else None
     return target if isinstance(target, ast.Attribute) else None
+
+
+@once_a_node
+def read_by_numbers(scope: ast.AST) -> frozenset[str]:
+    """The names of which a scope reads and writes nothing but parts by number: ``batch[0]``, but not ``batch[-1]``."""
+    parts = (each for each in nodes_in(scope, ast.Subscript) if _is_number(each.slice))
+    numbered = {each.value for each in parts if isinstance(each.value, ast.Name)}
+    others = {each.id for each in nodes_in(scope, ast.Name) if isinstance(each.ctx, ast.Load) and each not in numbered}
+    return frozenset({each.id for each in numbered} - others)
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
