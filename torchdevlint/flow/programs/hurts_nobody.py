@@ -113,7 +113,7 @@ class Harm:
             return self._application.has_no_users
         if fact.wrong_result and not self._on_accelerators.use_what_is_given(fact.at.row, fact.wrong_result):
             return True
-        if fact.rests_on_default and self._application.sets_default_device:
+        if fact.rests_on_default and self._application.is_on_default_device(fact):
             return True
         is_theory = fact.is_theory and self._application.is_of_several
         is_apart = is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))

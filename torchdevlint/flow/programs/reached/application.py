@@ -27,6 +27,7 @@ from torchdevlint.flow.facts.tensors import (
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.reached.coming import Programs
 from torchdevlint.flow.programs.reached.dead_parts import has_part_in
+from torchdevlint.flow.programs.reached.default_library import is_of_default_library
 from torchdevlint.flow.programs.reached.ways import Ways, top_level
 from torchdevlint.flow.programs.texts.callers import Callers
 from torchdevlint.flow.programs.texts.cuda_habit import named_in
@@ -180,8 +181,12 @@ class Application:
         """The programs that import the file, directly or not."""
         return [each for each in self._callers.parsed(self._callers.importers()) if is_program(each.tree)]
 
+    def is_on_default_device(self, fact: Fact) -> bool:
+        """Whether all is where a factory makes it: the programs set the default device, or the library works on it."""
+        return self._sets_default_device or is_of_default_library(self._tree, self._project, fact)
+
     @cached_property
-    def sets_default_device(self) -> bool:
+    def _sets_default_device(self) -> bool:
         """Whether each file that is started, and leads to this one, sets the default device itself or on its way, or
         calls what does so, be it a launcher that is given the function to run.
         """
@@ -189,9 +194,9 @@ class Application:
             return False
         last = [each for each in self._callers.importers() if not self._callers.is_imported(each)]
         started = [each for each in self._callers.parsed(last) if any(map(_is_run, each.tree.body))]
-        return bool(started) and all(map(self._sets_default_device, started))
+        return bool(started) and all(map(self._is_setting_default, started))
 
-    def _sets_default_device(self, program: ModuleFile) -> bool:
+    def _is_setting_default(self, program: ModuleFile) -> bool:
         assert self._project is not None
         paths = self._project.import_closure([program.path], _MOST_FILES) or [program.path]
         on_the_way = (each for each in self._callers.importers() if each.path in paths)

@@ -1,14 +1,15 @@
 """Libraries that work on the default device: ``torch.empty(n, device=torch.get_default_device())``.
 
-Who wants them on an accelerator calls ``torch.set_default_device`` first; then all that is made without a device is there.
+Who wants them on an accelerator calls ``torch.set_default_device`` first: what is made without a device is there then.
 """
 
 from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.scope.names import mentions_device, parameter_names, public_path
-from torchdevlint.model import Span
 from torchdevlint.project.uses import Project
 from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -17,22 +18,19 @@ _ASKED = "get_default_device"
 _MOST_FILES = 10
 
 
-def is_of_default_library(tree: ast.Module, project: Project | None, place: Span) -> bool:
-    """Whether a function makes something in a project that asks torch for the default device, and nobody for another.
+def is_of_default_library(tree: ast.Module, project: Project | None, fact: Fact) -> bool:
+    """Whether a function makes something, in a project that asks torch for the default device, and nobody for another.
 
     What a module makes as it is imported is made before anybody sets one.
     """
-    if project is None or not _is_in_function(tree, place):
+    made = fact.creations if isinstance(fact, MixedDevices) else ()
+    if project is None or any(each.where == "module" for each in made):
         return False
     if _works_on_default(tree):
         return True
     paths = project.saying((_ASKED,)) or ()
     modules = (project.module(each) for each in paths if each.endswith(".py"))
     return len(paths) <= _MOST_FILES and any(each is not None and _works_on_default(each.tree) for each in modules)
-
-
-def _is_in_function(tree: ast.Module, place: Span) -> bool:
-    return any(each.lineno <= place.row <= (each.end_lineno or each.lineno) for each in functions_in(tree))
 
 
 @once_a_node
