@@ -19,7 +19,8 @@ def forget_if_in_place(frame: Frame, statement: ast.expr, state: State) -> None:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
         path = dotted_path(call.func.value)
-        if path is not None and _converts(call) and is_from_loader(frame.evaluate(call.func.value, state)):
+        held = frame.evaluate(call.func.value, state) if path is not None and _converts(call) else UNKNOWN
+        if path is not None and is_from_loader(held.element if isinstance(held, Map) else held):
             state.bind(path, UNKNOWN)
 
 

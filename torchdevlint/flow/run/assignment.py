@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from msgspec.structs import replace
 
@@ -24,6 +24,7 @@ from torchdevlint.flow.scope.overwritten_items import (
     read_by_numbers,
     stores_replaced,
     stores_that_replace_all,
+    stores_under_each,
     stores_where_asked,
 )
 from torchdevlint.flow.scope.uses import uses_in
@@ -227,12 +228,7 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     frame.machine.emit(ItemAssigned(frame, state, target, base, value, value_node))
     root = dotted_path(target.value)
     if isinstance(base, Tensor) and base.opaque:
-        if isinstance(target.value, ast.Name) and isinstance(position, Const) and _is_part(frame, target, position):
-            state.bind(target.value.id, Map(((position.value, value),), base))
-            return
-        if root is not None:
-            state.bind(root, UNKNOWN)
-        loaders.forget_if_written(target.value, value, state)
+        _assign_part(frame, target, base, position, value, state)
         return
     if value_node is not None:
         for _, each in alternatives(base, state.conditions):
@@ -241,8 +237,8 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     appended.note_item(frame, state, target, base, position, value)
     if isinstance(base, Map) and root is not None:
         _forget_item(state, root, dotted_path(target))
-        if isinstance(position, Const):
-            state.bind(root, Map(tuple({**dict(base.items), position.value: value}.items()), base.element))
+        if keys := _keys(frame, target, base.element, position):
+            state.bind(root, Map(tuple({**dict(base.items), **dict.fromkeys(keys, value)}.items()), base.element))
         else:
             state.bind(root, _with_any_item(base, value))
         return
@@ -268,11 +264,28 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
         state.bind(path, value)
 
 
-def _is_part(frame: Frame, target: ast.Subscript, position: Const) -> bool:
-    """Whether what is put there leaves the other parts of a batch: under a text, or a number of one alone."""
-    key = position.value
-    numbered = type(key) is int and dotted_path(target.value) in read_by_numbers(_around(frame))
-    return isinstance(key, str) or numbered
+def _assign_part(
+    frame: Frame, target: ast.Subscript, batch: Tensor, position: Value, value: Value, state: State
+) -> None:
+    """``batch["x"] = ..``: the other parts of a batch stay where they were, if it is known which are written."""
+    kind = type(position.value) if isinstance(position, Const) else str
+    known = kind is str or (kind is int and dotted_path(target.value) in read_by_numbers(_around(frame)))
+    keys = _keys(frame, target, batch, position) if known else ()
+    if isinstance(target.value, ast.Name) and keys:
+        state.bind(target.value.id, Map(tuple((key, value) for key in keys), batch))
+        return
+    root = dotted_path(target.value)
+    if root is not None:
+        state.bind(root, UNKNOWN)
+    loaders.forget_if_written(target.value, value, state)
+
+
+def _keys(frame: Frame, target: ast.Subscript, others: Value, position: Value) -> tuple[Any, ...]:
+    """The keys that are written, of a batch by a loop over them as well."""
+    if isinstance(position, Const):
+        return (position.value,)
+    is_batch = isinstance(others, Tensor) and others.opaque
+    return stores_under_each(_around(frame)).get(target, ()) if is_batch else ()
 
 
 def _with_any_item(base: Value, value: Value) -> Value:

@@ -59,6 +59,19 @@ def stores_where_asked(scope: ast.AST) -> frozenset[ast.Subscript]:
     return frozenset(found)
 
 
+@once_a_node
+def stores_under_each(scope: ast.AST) -> dict[ast.Subscript, tuple[str, ...]]:
+    """The targets ``batch[k]`` that each round of ``for k in ("x", "mask")`` comes by, with the keys."""
+    found: dict[ast.Subscript, tuple[str, ...]] = {}
+    for loop in nodes_in(scope, ast.For):
+        parts = loop.iter.elts if isinstance(loop.iter, (ast.Tuple, ast.List)) else []
+        keys = [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        left = any(isinstance(each, _LEAVING) for each in inside(loop)) or len(keys) < len(parts)
+        if keys and not left and isinstance(loop.target, ast.Name):
+            found.update(dict.fromkeys(_stored_each_round(loop, loop.target.id), tuple(keys)))
+    return found
+
+
 def _asks_for_place(test: ast.expr, loop: ast.For) -> bool:
     """``x.is_mps``, ``x.device.type == "mps"``, ``kept[i].device != device`` of what a loop goes through."""
     bound = {each.id for each in inside(loop.target) if isinstance(each, ast.Name)}
