@@ -189,9 +189,17 @@ def _is_on_cpu(frame: Frame, state: State, path: str, made: ast.Call, cause: ast
     moved = (each for each in nodes_in(scope, ast.Attribute) if each.attr in torch_api.MOVE_METHODS)
     if any((dotted_path(each.value) or "").startswith(path) and each.lineno <= cause.lineno for each in moved):
         return False
-    name = ast.copy_location(ast.Name(path, ast.Load()), cause)
-    model = frame.evaluate(name, state) if path.isidentifier() else None
+    model = frame.evaluate(_read(path, cause), state) if "[" not in path else None
     return model is not None and all(_may_be_on_cpu(each) for _, each in alternatives(model, state.conditions))
+
+
+def _read(path: str, place: ast.expr) -> ast.expr:
+    """A path as the expression that reads it at a place."""
+    root, *attributes = path.split(".")
+    node: ast.expr = ast.copy_location(ast.Name(root, ast.Load()), place)
+    for each in attributes:
+        node = ast.copy_location(ast.Attribute(node, each, ast.Load()), place)
+    return node
 
 
 def _may_be_on_cpu(model: Value) -> bool:

@@ -88,7 +88,15 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Dev, Library, Obj, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import arguments_of, assignment_of, assignments_in, inside, nodes_in, parts_of_tuple
+from torchdevlint.source.nodes import (
+    arguments_of,
+    assignment_of,
+    assignments_in,
+    inside,
+    is_inside,
+    nodes_in,
+    parts_of_tuple,
+)
 
 SEVERITY = Severity.WARNING
 EXECUTION = "exception"
@@ -291,7 +299,7 @@ def _writes(frame: Frame, info: ClassInfo, methods: list[ast.AST]) -> Iterator[_
             continue
         assigned = assignment_of(statement)
         if assigned is not None:
-            carried = len(found) == 1 and _feeds_itself(info, assigned.value, name)
+            carried = len(found) == 1 and _feeds_itself(info, _made(method, assigned.value), name)
         elif _starts_as_number(info, name):
             carried = _is_read(info, name)
         else:
@@ -341,6 +349,17 @@ def _is_read(info: ClassInfo, name: str) -> bool:
         for part in info.mro
         for each in nodes_in(part.node, ast.Attribute)
     )
+
+
+def _made(method: ast.AST, value: ast.expr) -> ast.expr:
+    """What a name is bound to, or a part of, where a method binds it once: ``out, s = self.lstm(x, self.s)``."""
+    if not isinstance(value, ast.Name):
+        return value
+    stores = [each for each in nodes_in(method, ast.Name) if each.id == value.id and isinstance(each.ctx, ast.Store)]
+    if len(stores) != 1 or any(each.arg == value.id for each in nodes_in(method, ast.arg)):
+        return value
+    made = (each for each in assignments_in(method) if any(is_inside(stores[0], target) for target in each.targets))
+    return next((each.value for each in made), value)
 
 
 def _feeds_itself(info: ClassInfo, value: ast.expr, name: str) -> bool:
