@@ -51,6 +51,18 @@ def unchanged(body: str, unsafe: bool = True) -> bool:
             return x.relu() if device else torch.zeros(3) + x.relu()
         """,
         """
+        def f(index):
+            index = torch.tensor(index)
+            index = index.cuda()
+            return torch.ones(3, device=index.device)[index]
+        """,
+        """
+        def f(x, mask):
+            y = torch.ones(3).cuda()
+            mask = mask.cuda()
+            return y * mask
+        """,
+        """
         class Model:
             def __init__(self, device):
                 self.net = nn.Linear(3, 3).to(device)

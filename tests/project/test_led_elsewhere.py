@@ -196,8 +196,9 @@ TRAIN = """
         (("", ""), ("", ""), {(11, "TDL013")}),
         (("lengths, batch", "lengths.cpu(), batch"), ("", ""), set()),
         (("", ""), (", lengths.to(device)", ", lengths"), set()),
+        (("", ""), ("(x, lengths)", "(x, lengths.tolist())"), set()),
     ],
-    ids=["moved with all else", "brought back", "left on the CPU"],
+    ids=["moved with all else", "brought back", "left on the CPU", "given as a list"],
 )
 def test_lengths_by_which_another_file_packs(
     project: Files, tagger: tuple[str, str], train: tuple[str, str], expected: set[tuple[int, str]]

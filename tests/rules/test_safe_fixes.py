@@ -31,7 +31,17 @@ def place(x: torch.Tensor, other):
     return {call}
 """
 
+LIST = """
+def collect(loader, net: nn.Module):
+    net.cuda()
+    outs = []
+    for x in loader:
+        outs.append(net(x.cuda()).detach())
+    return np.{read}
+"""
+
 KEPT = {
+    "TDL006": [LIST.format(read="array(outs)"), LIST.format(read="concatenate(outs)")],
     "TDL011": [READ.format("(n := True)")],
     "TDL104": [LEAF.format(line="x[0] = 3"), LEAF.format(line="x += 1"), LEAF.format(line="x.add_(1)")],
     "TDL302": [

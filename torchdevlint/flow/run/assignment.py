@@ -14,9 +14,9 @@ from torchdevlint.flow.kinds.held_modules import held_in
 from torchdevlint.flow.kinds.helped_batches import parts_of_helped
 from torchdevlint.flow.kinds.tensor_uses import is_taken_by_torch
 from torchdevlint.flow.run import appended, gradients
-from torchdevlint.flow.run.built_attributes import is_written_by_init, keep_wrapped
+from torchdevlint.flow.run.built_attributes import is_written_by_init, keep_wrapped, where_built
 from torchdevlint.flow.run.built_of_own import refills
-from torchdevlint.flow.run.objects import keep, registered, relocate, write_attribute
+from torchdevlint.flow.run.objects import keep, registered, write_attribute
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.assigned import values_by_path, values_by_target
 from torchdevlint.flow.scope.names import dotted_path, public_path
@@ -200,7 +200,7 @@ def _assign_attribute(
         held = write_attribute(receiver, target.attr, kept, state.conditions, passing=passing)
         if not passing:
             keep_wrapped(receiver.info, target, held)
-        held = relocate(held, receiver.device) if receiver.info.is_module else held
+        held = where_built(frame, receiver, target.attr, value, held) if receiver.info.is_module else held
     path = dotted_path(target)
     if path is not None:
         forget_paths(state, path)

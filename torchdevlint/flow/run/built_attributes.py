@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.kinds.construction import is_part_of_init
+from torchdevlint.flow.kinds.construction import is_built_by_base, is_part_of_init
+from torchdevlint.flow.run.objects import relocate
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.chains import moved_in
 from torchdevlint.flow.scope.names import dotted_path
@@ -17,7 +18,7 @@ from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import NONE, Choice, Library, Map, Seq, Tensor, Value
+from torchdevlint.flow.state.values import NONE, Choice, Library, Map, Obj, Seq, Tensor, Value
 from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import assignment_of, nodes_in
 
@@ -90,6 +91,28 @@ def is_written_by_init(frame: Frame, info: ClassInfo, name: str) -> bool:
     init = info.all_methods.get("__init__")
     run = init is not None and init[1] in info.evaluated
     return own != "__init__" and run and is_part_of_init(machine, info, own)
+
+
+def where_built(frame: Frame, receiver: Obj, name: str, made: Value, held: Value) -> Value:
+    """What a Module keeps; a layer that a method makes once the Module is there is where it was made, until it moves.
+
+    So the other methods find it, if no other one makes it.
+    """
+    info, function = receiver.info, frame.function
+    if "init" in (frame.entry.kind, frame.context) or not isinstance(made, (Library, Obj)) or made.device != DEFAULT:
+        return relocate(held, receiver.device)
+    own = next((each for each, node in info.methods.items() if node is function), "__init__")
+    alone = name in info.attributes and own != "__init__" and _makers(info, name) == [function]
+    if alone and not _is_run_early(info, own) and not is_part_of_init(frame.machine, info, own):
+        info.attributes[name] = relocate(info.attributes[name], DEFAULT)
+    return relocate(held, DEFAULT)
+
+
+def _is_run_early(info: ClassInfo, method: str) -> bool:
+    """Whether ``__init__`` may run a method, which others may call as well."""
+    init = info.all_methods.get("__init__")
+    reads = nodes_in(init[1], ast.Attribute) if init is not None else ()
+    return any(each.attr == method for each in reads) or is_built_by_base(info, method, in_init=False)
 
 
 def _unless_none(held: Value, moved: Value) -> Value:

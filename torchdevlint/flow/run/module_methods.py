@@ -18,7 +18,7 @@ from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.model_places import GIVE_PARAMETERS, parameters_in, place_of_given
 from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, where_made
 from torchdevlint.flow.run.moves import after_tested, as_moved, method_device, to_device
-from torchdevlint.flow.run.objects import registered, relocate, write_attribute
+from torchdevlint.flow.run.objects import adopt, registered, relocate, write_attribute
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.unknown_calls import of_inputs
 from torchdevlint.flow.scope.brought_back import is_brought_back
@@ -148,6 +148,8 @@ def _move_module(
     held_by = module_in(callee.value)
     path = dotted_path(held_by)
     of_model, is_told = target.device == MODEL, device == CPU or device.origin is Origin.ARGUMENT
+    if path == "self":
+        _take_along(state, MODEL if of_model else device)
     if of_model and not (is_told and path is not None and path.startswith("self.")):
         return target  # where the rest of the model is already
     moved = as_moved(target, device, Step(f"moved to {device.describe()}", node))
@@ -160,6 +162,13 @@ def _move_module(
             if not of_model:
                 keep_moved(frame, state, held_by, moved)
     return moved
+
+
+def _take_along(state: State, device: Device) -> None:
+    """``self.to(device)``: what a method has built before is where the rest of the Module is."""
+    for path, held in state.paths.items():
+        if path.startswith("self.") and is_module(held):
+            state.paths[path] = relocate(adopt(held), device)
 
 
 def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | Library, arguments: Arguments) -> Value:

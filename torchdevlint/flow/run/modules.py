@@ -17,7 +17,7 @@ from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.gathered import gathered
 from torchdevlint.flow.run.imports import resolve
 from torchdevlint.flow.run.operations import Operands, combine
-from torchdevlint.flow.run.outputs import follows_input, is_told_by_word, taken_by_loss
+from torchdevlint.flow.run.outputs import follows_input, is_told_by_word, place_in_call, taken_by_loss
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.wrapping import scatters
 from torchdevlint.flow.scope.assigned import targets_by_value
@@ -117,7 +117,7 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
     operands = [each for given in compared for each in tensor_operands(*given)]
     if arguments.rest is not None and arguments.rest[1] != UNKNOWN:
         operands.append(arguments.rest)
-    device = TOP if module.device == DEFAULT else module.device
+    device = place_in_call(module, operands)
     if _is_loss(module):
         operands = taken_by_loss(frame, state, operands, module.held is not None)
     unknown = not module.name or libraries.makes_model(module.name)

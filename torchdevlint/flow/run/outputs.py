@@ -15,7 +15,7 @@ from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives, distribute
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
@@ -45,6 +45,13 @@ _MODEL = regex(
 )
 """Names of models, as a second witness beside the loss that takes what they give."""
 _MOST_NAMES = 3
+
+
+def place_in_call(module: Library, operands: Operands) -> Device | None:
+    """Where a layer is that is called: one of which that is not known would take an input of the model nowhere else."""
+    if module.device == TOP and any(isinstance(each, Tensor) and each.device == MODEL for _, each in operands):
+        return MODEL
+    return TOP if module.device == DEFAULT else module.device
 
 
 def taken_by_loss(frame: Frame, state: State, operands: Operands, made_here: bool) -> Operands:
