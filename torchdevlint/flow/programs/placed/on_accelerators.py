@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.common import Fact, Operand
-from torchdevlint.flow.facts.modules import LossNotMoved
+from torchdevlint.flow.facts.modules import LossNotMoved, MovedParameter
 from torchdevlint.flow.facts.tensors import BatchNotMoved, MixedDevices, ReadOnHost
 from torchdevlint.flow.programs.placed.definitions import Object
 from torchdevlint.flow.programs.placed.placed_values import PlacedValues
@@ -40,11 +40,23 @@ class OnAccelerators:
     def have_use_for(self, fact: Fact) -> bool:
         """Whether a program may be hurt by what a fact says of tensors that are on different devices.
 
-        One has to come to the line with an operand that is on an accelerator; so it may where nobody knows.
+        One has to come to the line with an operand that is on an accelerator; so it may where nobody knows. A Parameter
+        that is made of what is there already is moved nowhere, and stays one.
         """
+        if isinstance(fact, MovedParameter):
+            return not self._bring_what_is_wrapped(fact)
         programs = self._application.programs if isinstance(fact, MIXING) and not fact.at.file else None
         coming = None if programs is None else programs.coming_to(fact.at.row)
         return coming is None or any(self._is_placed(each, _placed(fact)) for each in coming)
+
+    def _bring_what_is_wrapped(self, fact: MovedParameter) -> bool:
+        """Whether each program that is known to come to a Parameter may make it of what is on an accelerator."""
+        programs = None if fact.at.file else self._application.programs
+        coming = None if programs is None else programs.coming_to(fact.at.row)
+        if fact.tensor_at is None or not coming:
+            return False
+        wrapped = Operand(fact.tensor, "", fact.tensor_at)
+        return all(self._is_placed(each, wrapped, unknown=False) for each in coming)
 
     def show(self, fact: Fact) -> bool:
         """Whether a program is seen to come to a line with an operand that is on an accelerator."""
