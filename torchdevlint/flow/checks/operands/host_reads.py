@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.checks.operands.met_elsewhere import led_by, puts_several_together
 from torchdevlint.flow.checks.operands.moved_in_one_case import place_as_tested, place_in_one_case
+from torchdevlint.flow.checks.operands.reached_by_place import is_reached_by_place
 from torchdevlint.flow.checks.operands.users_reads import is_detached_for_users, is_for_users
 from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
@@ -89,6 +90,8 @@ def _note(
         value = value if name is None else replace(value, device=Device(Origin.ARGUMENT, name))
         by_callers, for_users = True, name is None or is_for_users(frame, state, node, name)
         argument = name or ""
+    if is_reached_by_place(frame, node):
+        return
     machine = frame.machine
     if value.device == TOP and not is_of_module(value) and isinstance(node, ast.Call):
         value = replace(value, device=Device(Origin.ARGUMENT, stem_text(node)))
