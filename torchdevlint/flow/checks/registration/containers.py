@@ -145,7 +145,7 @@ def _ends_with_comma(machine: Machine, node: ast.expr | None) -> bool:
 
 def _told_by_text(info: ClassInfo, attribute: str, value: Value, others: OtherFiles | None) -> str | None:
     """The kind of a container of modules whose classes are not known here."""
-    if not isinstance(value, (Unknown, Choice, Seq, Map)):
+    if not isinstance(value, (Unknown, Choice, Seq, Map)) and value != NONE:
         return None
     given = contents.holds_given_modules(info, attribute)
     given = given or holds_argument_modules(info, attribute)
