@@ -789,7 +789,7 @@ print(smooth(net.to(place())))
 )
 def test_a_program_imports_a_library_for_cuda_alone(tmp_path: Path, smooth: str, expected: list[str]) -> None:
     helper = "import torch\n\ndef place():\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n"
-    assert found(application(tmp_path, helper=helper, smooth=smooth, main=FILTERING)) == expected
+    assert found(application(tmp_path, helper=helper, smooth=f"smooth = None\n{smooth}", main=FILTERING)) == expected
 
 
 GATHERING = """import torch
@@ -849,7 +849,7 @@ TRYING = "try:\n    import smooth_cuda\nexcept ImportError:\n    "
 )
 def test_kernels_of_the_project_for_cuda_alone(tmp_path: Path, smooth: str, setup: str, expected: list[str]) -> None:
     helper = "import torch\n\ndef place():\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n"
-    root = application(tmp_path, helper=helper, smooth=smooth, building=BUILDING, main=FILTERING)
+    root = application(tmp_path, helper=helper, smooth=f"smooth = None\n{smooth}", building=BUILDING, main=FILTERING)
     (root / "kernels").mkdir()
     (root / "kernels" / "setup.py").write_text(setup)
     assert found(root) == expected
@@ -980,6 +980,22 @@ def test_what_imports_what_cannot_be_parsed_ends_there(tmp_path: Path, text: str
     (root / "net").mkdir()
     (root / "net" / "kernels.py").write_text(text)
     (root / "net" / "parts.py").write_text(f"from .kernels import forward\n{PARTS}\nSPREADS = [spread]\n")
+    assert ("parts.py:TDL012" in found(root)) is is_found
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_found"),
+    [("width", False), ("height", True)],
+    ids=["found there", "from an installed one"],
+)
+def test_what_lies_beside_another_module_is_found_there(tmp_path: Path, asked: str, is_found: bool) -> None:
+    """A script without a main guard asks two modules of one folder; the one that it finds tells of the other one."""
+    root = application(tmp_path, main="if __name__ == '__main__':\n    print(3)\n")
+    (root / "net").mkdir()
+    (root / "net" / "kernels.py").write_text("def forward(first=1, second):\n    return first\n")
+    (root / "net" / "sizes.py").write_text("def width(x):\n    return x\n")
+    imports = f"from sizes import {asked}\nfrom kernels import forward\n"
+    (root / "net" / "parts.py").write_text(f"{imports}{PARTS}\nSPREADS = [spread]\n")
     assert ("parts.py:TDL012" in found(root)) is is_found
 
 

@@ -27,7 +27,7 @@ _BUILDING = ("CMakeLists.txt", "meson.build", "pyproject.toml")
 """What builds a project besides a ``setup.py``."""
 _MOST_MODULES = 12
 _OF_OLDER_PYTHON = regex(r"\basync\s*=")
-"""What Python read before 3.7."""
+"""An argument of old moves, ``x.cuda(async=True)``, which Python read before 3.7: who runs that today renames it."""
 _SUBMODULE = regex(r"^\s*path\s*=\s*(\S+)", re.MULTILINE)
 _BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bsys\.modules\b|(?<!self\.)\b__dict__\b|\bsetattr\(\s*(?!self\b)")
 """How a module may bind names that none of its statements names."""
@@ -65,7 +65,7 @@ def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Proje
 
 
 def _is_broken(home: str, project: Project) -> bool:
-    """Whether no Python reads a module, be it an older one."""
+    """Whether no Python reads a module, be it Python 2, or 3.6 for an argument of old moves."""
     held = project.text_of(home) if home.endswith(".py") and project.library.get(home) is None else None
     if held is None or _OF_OLDER_PYTHON.search(held.text):
         return False
@@ -102,7 +102,8 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
 
     That is so for a package beside the file, or around it, and where another import of the file finds all that it asks
     for there, or a module of that package, or of one beside it; or where the module has some of the names that are
-    asked of it. A script finds what lies beside it first.
+    asked of it. A script finds what lies beside it first; so does a file that finds all that it asks of another module
+    there.
     """
     top = (node.module or "").partition(".")[0]
     home = project.locate(project.path, top, 0)
@@ -129,17 +130,25 @@ def _is_script(project: Project) -> bool:
 
 
 def _is_beside(top: str, home: str, project: Project) -> bool:
-    """Whether a package that a file imports lies in the folder of another one: that is on the path of both."""
+    """Whether what a file imports lies in the folder of another package or module: that is on the path of both."""
     other = project.locate(project.path, top, 0)
+    if other is not None and other.endswith(".py") and home.endswith(".py") and not _are_packages(other, home):
+        return os.path.dirname(other) == os.path.dirname(home)
     folders = None if other is None else (folder_of(other), folder_of(home))
     return folders is not None and None not in folders and len({os.path.dirname(each or "") for each in folders}) == 1
+
+
+def _are_packages(*homes: str) -> bool:
+    return any(os.path.basename(each) == "__init__.py" for each in homes)
 
 
 def _is_found(node: ast.ImportFrom, project: Project) -> bool:
     found = project.locate(project.path, node.module or "", 0)
     if found is not None and found.endswith(".py") and "." in (node.module or ""):
         return True
-    return found is not None and not any(_is_unbound(each.name, found, project) for each in node.names)
+    if found is None or (found.endswith(".py") and project.library.get(found) is None):
+        return False
+    return not any(_is_unbound(each.name, found, project) for each in node.names)
 
 
 def _has_some(node: ast.ImportFrom, project: Project) -> bool:
