@@ -20,7 +20,7 @@ from torchdevlint.flow.state.devices import MODEL, Device, literal
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import came_with_input
-from torchdevlint.flow.state.values import Obj, Tensor, Value
+from torchdevlint.flow.state.values import Cls, Func, Obj, Tensor, Value
 from torchdevlint.flow.vouch.devices import remembered
 from torchdevlint.flow.vouch.elsewhere import devices_elsewhere, name_elsewhere, scope_of, stands_here
 from torchdevlint.source.nodes import arguments_of, nodes_in, once_a_node
@@ -45,7 +45,7 @@ def by_layer(frame: Frame, put: Put, node: ast.Call, path: str) -> Given | None:
     if isinstance(frame.receiver, Obj) and frame.receiver.device == literal("cuda"):
         return None
     layer = f"next({path}.parameters()).device"
-    if frame.owner is None or _is_something_imported(frame.owner, path):
+    if frame.owner is None or _is_something_imported(frame.owner, path) or _may_be_function(frame.owner, path):
         return None
     if is_of_literal(frame.function or frame.machine.tree, frame.owner, layer):
         return None
@@ -61,6 +61,19 @@ def _is_something_imported(owner: ClassInfo, path: str) -> bool:
     """Whether a class keeps a class or function of another library under a path: ``self.prior = dist.Normal``."""
     held = ((info, value) for info in owner.mro for value in values_by_path(info.node).get(path, ()))
     return any(not isinstance(value, ast.Call) and info.public_name(value) is not None for info, value in held)
+
+
+def _may_be_function(owner: ClassInfo, path: str) -> bool:
+    """Whether a class keeps, in some case, a function of this file under a path, which has no parameters to be at."""
+    held = (value for info in owner.mro for value in values_by_path(info.node).get(path, ()))
+    return any(isinstance(each, ast.Lambda) or isinstance(_meant(owner, each), Func) for each in held)
+
+
+def _meant(owner: ClassInfo, node: ast.expr) -> Value | None:
+    """What a name, or one method of a class of this file, means where a class stands."""
+    first, _, method = (dotted_path(node) or "").partition(".")
+    found = Cls(owner) if first == "self" else owner.found(node)
+    return found.info.method(method, None) if isinstance(found, Cls) and method else found
 
 
 @once_a_node
