@@ -14,7 +14,14 @@ from torchdevlint.flow.scope.annotations import without_none
 from torchdevlint.flow.scope.bookkeeping import is_called_text
 from torchdevlint.flow.scope.call_sites import gets_batches, is_given_by_generator
 from torchdevlint.flow.scope.gone_through import GO_THROUGH, gone_through
-from torchdevlint.flow.scope.names import dotted_path, is_called_loader, last_name, mentions_device, whole_of
+from torchdevlint.flow.scope.names import (
+    dotted_path,
+    is_called_loader,
+    last_name,
+    mentions_device,
+    parameter_names,
+    whole_of,
+)
 from torchdevlint.flow.scope.uses import asked_in, uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
@@ -142,16 +149,21 @@ def _given_by(
         sample = item_of_data(frame, loop.target, source)
         return None if sample == UNKNOWN else sample
     open_yet = isinstance(source, Unknown) or (isinstance(source, Library) and _is_loader(frame, node, source, True))
-    if open_yet and not beside_others and _moves_a_part(loop) and not _is_of_generator(frame, node):
+    if open_yet and not beside_others and _moves_a_part(loop) and not _is_made_elsewhere(frame, node):
         return Tensor(LOADER, None, (), (Step("comes from the loop here", loop.target),), opaque=True)
     return None
 
 
-def _is_of_generator(frame: Frame, node: ast.expr) -> bool:
-    """Whether a loop goes through an argument that a generator of the file makes, which does not say what it yields."""
+def _is_made_elsewhere(frame: Frame, node: ast.expr) -> bool:
+    """Whether a loop goes through an argument that a generator of the file makes, which does not say what it yields.
+
+    Or through an input of a Module, which is computed before: no model and no loss goes through a loader.
+    """
     function = frame.function
     if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
         return False
+    if frame.owner is not None and frame.owner.is_module and function.name == "forward":
+        return node.id in parameter_names(function)
     return is_given_by_generator(frame.machine.tree, function, node.id)
 
 
