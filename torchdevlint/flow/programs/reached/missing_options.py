@@ -16,6 +16,7 @@ from torchdevlint.flow.scope.call_sites import argument_of
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import dotted_path, parameter_names, public_path
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, nodes_in, once_a_node, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
@@ -25,7 +26,6 @@ _DYNAMIC = ("setattr(", "__dict__", "vars(")
 """What may give an object attributes by texts."""
 _MOST_HOPS = 2
 _MOST_FILES = 60
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Callee = Callable[[Scope, ast.Call], Scope | None]
 _Surely = Callable[[Scope, Callable[[Scope, ast.Call], bool], Callable[[Scope, ast.Name], bool]], bool]
 """Whether one of two things surely happens in a function: a call, or the read of a name."""
@@ -57,7 +57,7 @@ class MissingOptions:
     ) -> bool:
         callee = self._callee(scope, call)
         function = None if callee is None else callee.function
-        if callee is None or not isinstance(function, _FUNCTIONS) or function.decorator_list:
+        if callee is None or not isinstance(function, FunctionNode) or function.decorator_list:
             return False
         is_bound = callee.owner is not None
         given = (

@@ -12,6 +12,7 @@ from torchdevlint.flow.checks.loads.saved_names import bound_from_within, values
 from torchdevlint.flow.programs.reached.ways import top_level
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import public_path
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import is_below, keyword_of
 from torchdevlint.source.notebook import NOTEBOOK
 
@@ -21,7 +22,6 @@ GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
 _HELP = ("-h", "--help")
 _CHANGES_FLAGS = (None, "conflict_handler", "prefix_chars")
 _MOST_HOPS = 3
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Callee = Callable[[Scope, ast.Call], Scope | None]
 
 
@@ -71,7 +71,7 @@ class RepeatedOptions:
                 yield from self._held(scope, each, made, hops - 1)
             callee = self._callee(scope, each) if isinstance(each, ast.Call) else None
             function = None if callee is None else callee.function
-            last = function.body[-1] if isinstance(function, _FUNCTIONS) and not function.decorator_list else None
+            last = function.body[-1] if isinstance(function, FunctionNode) and not function.decorator_list else None
             if callee is not None and isinstance(last, ast.Return) and isinstance(last.value, ast.Name):
                 yield from self._held(callee, last.value, last, hops - 1)
 
