@@ -225,6 +225,9 @@ CHECKS = {
     "operands.parts_in_call": {
         "EVENTS": "LayerCalled ModuleCalled",
     },
+    "operands.rebound_on_cpu": {
+        "EVENTS": "FileStarted",
+    },
     "operands.returns": {
         "EVENTS": "Filled FunctionEnded Marked Returned",
     },

@@ -13,6 +13,7 @@ from itertools import permutations
 from torchdevlint.flow.events import FileStarted, Mixed, Operated
 from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.made_of_own import is_of_self, made_of_own
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
@@ -22,8 +23,6 @@ from torchdevlint.flow.state.values import Step, Tensor, Value
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 _MOVERS = ("to", "cuda", "_apply")
-_GOES_ON = frozenset().union(torch_api.METHOD_TENSOR, torch_api.TENSOR_ATTRIBUTES).difference(torch_api.CONVERSIONS)
-"""Methods and attributes of a tensor that give another one, at the same place."""
 
 
 def _begin(event: FileStarted) -> None:
@@ -38,7 +37,7 @@ def _note_operands(event: Operated) -> None:
     if not moved or owner is None or len(event.operands) < 2 or _is_before_the_move(frame, owner):
         return
     for (at, _), (other_at, other) in permutations(event.operands, 2):
-        names = set(_attributes(at))
+        names = set(made_of_own(at))
         if not names or not names <= moved.keys() or not _stays(frame, owner, other_at, other):
             continue
         move = moved[min(names)]
@@ -59,7 +58,7 @@ def _is_before_the_move(frame: Frame, owner: ClassInfo) -> bool:
 
 def _stays(frame: Frame, owner: ClassInfo, node: ast.expr, value: Value) -> bool:
     """Whether an operand is a new tensor of the method, or one that ``__init__`` keeps and nothing writes or moves."""
-    names = list(_attributes(node))
+    names = list(made_of_own(node))
     if not isinstance(value, Tensor) or value.device != DEFAULT or not value.creations:
         return False
     if not names and all(site.scope == frame.scope for site in value.creations):
@@ -74,26 +73,7 @@ def _stays(frame: Frame, owner: ClassInfo, node: ast.expr, value: Value) -> bool
 
 
 def _paths_in_movers(owner: ast.ClassDef) -> Iterator[ast.Attribute]:
-    return (each for mover in _movers(owner) for each in nodes_in(mover, ast.Attribute) if _is_of_self(each))
-
-
-def _attributes(node: ast.expr) -> Iterator[str]:
-    """The attributes of `self` that an operand is calculated of, element by element or by a method of tensors."""
-    if isinstance(node, ast.Attribute) and _is_of_self(node):
-        yield node.attr
-    elif isinstance(node, ast.BinOp):
-        yield from _attributes(node.left)
-        yield from _attributes(node.right)
-    elif isinstance(node, (ast.Subscript, ast.UnaryOp)):
-        yield from _attributes(node.value if isinstance(node, ast.Subscript) else node.operand)
-    elif isinstance(node, ast.Attribute) and node.attr in _GOES_ON:
-        yield from _attributes(node.value)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GOES_ON:
-        yield from _attributes(node.func.value)
-
-
-def _is_of_self(node: ast.Attribute) -> bool:
-    return isinstance(node.value, ast.Name) and node.value.id == "self"
+    return (each for mover in _movers(owner) for each in nodes_in(mover, ast.Attribute) if is_of_self(each))
 
 
 def _movers(owner: ast.ClassDef) -> list[ast.FunctionDef]:
