@@ -91,7 +91,7 @@ def load(path, device):
 
 
 def check(fact: WrappedStateDict) -> Iterator[Report]:
-    notes = [Note(f"{code(fact.model)} {_wrapped(fact)} here", fact.wrapped_at)]
+    notes = [Note(f"{code(fact.model)} {_wrapped(fact)}", fact.wrapped_at)]
     if fact.saved_at is not None and fact.saved_at != fact.at:
         notes.append(Note("the file was written here", fact.saved_at))
     yield Report(
@@ -122,14 +122,21 @@ def _one_inside(fact: WrappedStateDict) -> str:
 
 
 def _wrapped(fact: WrappedStateDict) -> str:
-    return f"is wrapped in {fact.wrapper}{', on some paths only,' if fact.conditional else ''}"
+    if fact.tested:
+        return f"is {code(fact.wrapper) if fact.wrapper else 'a wrapper'} where this test holds"
+    return f"is wrapped in {fact.wrapper}{', on some paths only,' if fact.conditional else ''} here"
+
+
+def _wrapper(fact: WrappedStateDict) -> str:
+    """The wrapper by its class; a test for ``.module`` names none."""
+    return fact.wrapper or "a wrapper"
 
 
 def _message(fact: WrappedStateDict) -> str:
     if fact.direction == "save":
         sometimes = "sometimes " if fact.conditional else ""
-        return f"the keys of this state dict {sometimes}carry the prefix `{fact.prefix}` of {fact.wrapper}"
-    return f"the file and {code(fact.model)} do not agree on the prefix `{fact.prefix}` of {fact.wrapper}"
+        return f"the keys of this state dict {sometimes}carry the prefix `{fact.prefix}` of {_wrapper(fact)}"
+    return f"the file and {code(fact.model)} do not agree on the prefix `{fact.prefix}` of {_wrapper(fact)}"
 
 
 def _symptom(fact: WrappedStateDict) -> str:

@@ -51,6 +51,8 @@ class WrappedStateDict(Fact, frozen=True):
     saved_at: Span | None = None
     model_at: Span | None = None
     method_at: Span | None = None
+    tested: bool = False
+    """Whether it is a test that says so, as it is for a model that comes from outside."""
 
     @property
     def is_of_processes(self) -> bool:

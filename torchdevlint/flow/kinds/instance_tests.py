@@ -45,6 +45,8 @@ def is_instance(value: Value, kind: Value) -> bool | None:
     if kind.name == "torch.nn.Module":
         return is_module(value)
     if kind.name in torch_api.WRAPPER_MODULES and is_module(value):
+        if isinstance(value, Library) and not value.name:
+            return None
         return isinstance(value, Library) and value.name == kind.name
     if isinstance(value, Tensor):
         other = kind.name.partition(".")[0] in _WITHOUT_TENSORS and kind.name != "builtins.object"

@@ -11,7 +11,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Choice, Const, Ref, Seq, Value
+from torchdevlint.flow.state.values import NONE, Choice, Const, Library, Ref, Seq, Value
 from torchdevlint.source.nodes import below, nodes_in, once_a_node
 
 _INSIDE = ("module", "_orig_mod")
@@ -27,6 +27,7 @@ def refine_by_test(frame: Frame, test: ast.Call, holds: State | None, fails: Sta
         return
     if holds is not None:
         _keep(frame, test.args[0], holds, wrapped=True)
+        _wrap_unseen(frame, test, holds)
     if fails is not None:
         _keep(frame, test.args[0], fails, wrapped=False)
         if all(_is_wrapper(each) for _, each in alternatives(frame.evaluate(test.args[0], fails), fails.conditions)):
@@ -70,6 +71,38 @@ def _keep(frame: Frame, node: ast.expr, state: State, wrapped: bool) -> None:
     left = [each for each in value.alternatives if _is_wrapper(each[1]) is wrapped]
     if left:
         state.bind(path, choose(left))
+
+
+def _wrap_unseen(frame: Frame, test: ast.Call, state: State) -> None:
+    """A model that came from outside is a wrapper where the test says so, around one of which nothing is known.
+
+    What has a ``module`` may also be an object of a class here that keeps one, or a model that is sharded: that has no
+    prefix.
+    """
+    model = test.args[0]
+    path, held = dotted_path(model), frame.evaluate(model, state)
+    value = next((each for _, each in alternatives(held, state.conditions) if each != NONE), held)
+    if path is None or not isinstance(value, Library) or value.name or value.prefix or value.made_at is not None:
+        return
+    kinds = frame.evaluate(test.args[1], state)
+    if isinstance(kinds, Const) and _have_others_inside(frame):
+        return
+    state.bind(path, Library(_name_of_wrapper(kinds), True, value.device, "module.", value, made_at=model))
+
+
+def _have_others_inside(frame: Frame) -> bool:
+    """Whether a class of this file keeps a ``module``, or the file shards models."""
+    kept = any("module" in each.writers for each in frame.machine.classes.values())
+    return kept or not frame.machine.words.isdisjoint(_SHARDED)
+
+
+_SHARDED = frozenset({"FullyShardedDataParallel", "FSDP", "deepspeed"})
+
+
+def _name_of_wrapper(kinds: Value) -> str:
+    """The class that a test asks for, or the first of several; none for a test of an attribute."""
+    named = next(iter(kinds.items or ()), kinds) if isinstance(kinds, Seq) else kinds
+    return named.name if isinstance(named, Ref) else ""
 
 
 def _is_wrapper(value: Value) -> bool:

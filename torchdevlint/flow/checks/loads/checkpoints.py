@@ -279,6 +279,7 @@ def _record_save(frame: Frame, node: ast.Call, held: StateDict, conditional: boo
             conditional,
             None,
             *_places(frame, held.node),
+            tested=not isinstance(held.made_at or place, ast.Call),
         ),
     )
 
