@@ -15,7 +15,8 @@ from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path
-from torchdevlint.source.functions import FunctionNode, functions_in
+from torchdevlint.flow.scope.placing_functions import functions_that_place
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, assignment_of, inside, is_name, nodes_in, own_blocks_in
 
 _Arm = tuple[str, ast.expr]
@@ -29,7 +30,7 @@ def _note_end(event: FileEnded) -> None:
         return
     if not imports_torch(machine.tree):
         return
-    for function in functions_in(machine.tree):
+    for function in functions_that_place(machine.tree):
         for left, move in _left(function):
             record(machine, function, "arm", left, move, at=left)
 

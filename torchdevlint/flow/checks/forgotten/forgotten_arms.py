@@ -60,7 +60,8 @@ def _note_end(event: FileEnded) -> None:
     if ("device" not in text and ".cuda(" not in text) or not imports_torch(machine.tree):
         return
     for function in nodes_in(machine.tree, ast.FunctionDef):
-        _look(machine, function)
+        if any(isinstance(each, ast.If) for each in function.body):
+            _look(machine, function)
 
 
 def _look(machine: Machine, function: ast.FunctionDef) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from torchdevlint.flow.checks.forgotten.left_behind import moves_any, record
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
+from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.patterns import regex
-from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import Assignment, arguments_of, assignment_of, inside, own_blocks_in
 
 
@@ -21,8 +21,7 @@ def _note_end(event: FileEnded) -> None:
     machine = event.machine
     if not moves_any(machine):
         return
-    functions = functions_in(machine.tree)
-    for function in functions:
+    for function in functions_that_place(machine.tree):
         for block in own_blocks_in(function):
             for at, left, move in (*_bound_in_parallel(block), *_in_one_arm(block)):
                 record(machine, function, "beside", left, move, at=at, name=machine.text_of(left))

@@ -22,11 +22,11 @@ from torchdevlint.flow.scope.names import (
     mentions_device,
     public_path,
 )
+from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.others import named
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
-from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import arguments_of, assignment_of, inside, nodes_in, own_nodes_in
 
 _LEAST_RETURNED = 2
@@ -41,7 +41,7 @@ def _note_end(event: FileEnded) -> None:
     if (").to(" not in text and ").cuda(" not in text) or not imports_torch(machine.tree):
         return
     trained = _of_what_is_trained(machine)
-    for scope in (machine.tree, *functions_in(machine.tree)):
+    for scope in (machine.tree, *functions_that_place(machine.tree)):
         for left, move in (*_bound(machine.tree, scope, scope in trained), *_returned(scope)):
             if not _cannot_move(machine, left):
                 record(machine, scope, "cases", left, move, at=left)

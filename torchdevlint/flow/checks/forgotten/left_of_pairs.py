@@ -16,9 +16,10 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import words_in
+from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
-from torchdevlint.source.functions import FunctionNode, functions_in
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, inside, is_name, nodes_in, own_assignments_in
 
 _LEAST_MOVED = 3
@@ -29,7 +30,7 @@ def _note_end(event: FileEnded) -> None:
     machine = event.machine
     if not moves_any(machine, _LEAST_MOVED):
         return
-    for function in functions_in(machine.tree):
+    for function in functions_that_place(machine.tree):
         if function not in machine.pipeline:
             for left, move in _left_in(function):
                 record(machine, function, "beside", left, move, at=left, name=left.id)

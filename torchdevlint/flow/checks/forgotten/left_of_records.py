@@ -18,7 +18,8 @@ from torchdevlint.flow.scope.annotations import annotated_tensor, without_none
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, mentions_device
-from torchdevlint.source.functions import FunctionNode, functions_in
+from torchdevlint.flow.scope.placing_functions import functions_that_place
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, nodes_in, own_nodes_in
 
 Fields = dict[str, dict[str, bool]]
@@ -29,7 +30,7 @@ def _note_end(event: FileEnded) -> None:
     if not moves_any(machine):
         return
     fields = _fields(machine.tree)
-    for function in functions_in(machine.tree) if fields else ():
+    for function in functions_that_place(machine.tree) if fields else ():
         for left, move in (*_beside_parts(function, fields), *_in_other_cases(function, fields)):
             record(machine, function, "beside", left, move, at=left)
 

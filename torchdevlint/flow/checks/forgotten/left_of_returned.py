@@ -16,8 +16,9 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import public_path
+from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.functions import FunctionNode, functions_in
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, own_nodes_in
 
 _LEAST = 2
@@ -30,7 +31,7 @@ def _note_end(event: FileEnded) -> None:
     text = machine.reading.source.text
     if (").to(" not in text and ").cuda(" not in text) or not imports_torch(machine.tree):
         return
-    for function in functions_in(machine.tree):
+    for function in functions_that_place(machine.tree):
         for left, move in _left_in(machine, function):
             record(machine, function, "cases", left, move, at=left)
 

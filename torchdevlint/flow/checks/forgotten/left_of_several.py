@@ -18,9 +18,9 @@ from torchdevlint.flow.scope.annotations import annotated_tensor, annotation_nam
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text, is_quantity
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path, stem_of
+from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.used_with_moved import is_used_with
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
-from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import (
     arguments_of,
     assignment_of,
@@ -57,7 +57,7 @@ def _note_end(event: FileEnded) -> None:
     machine = event.machine
     if not moves_any(machine, _LEAST_MOVED):
         return
-    for scope in (machine.tree, *functions_in(machine.tree)):
+    for scope in (machine.tree, *functions_that_place(machine.tree)):
         for name, left, move in (*_in_displays(scope), *_in_calls(scope), *_in_statements(scope)):
             record(machine, scope, "beside", left.node, move.node, at=left.node, name=name)
 

@@ -26,8 +26,9 @@ from torchdevlint.flow.scope.names import (
     public_path,
     whole_of,
 )
+from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.used_with_moved import is_used_together
-from torchdevlint.source.functions import FunctionNode, functions_in
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import (
     arguments_of,
     assignment_of,
@@ -64,8 +65,7 @@ def _note_end(event: FileEnded) -> None:
     machine = event.machine
     if not moves_any(machine):
         return
-    functions = functions_in(machine.tree)
-    for function in functions:
+    for function in functions_that_place(machine.tree):
         stored = _in_stores(machine.tree, function)
         for left, moved in (*_in_displays(function), *stored, *_returned(function), *_pairs(function)):
             if not _decides(function, left.node, moved.node):

@@ -23,6 +23,7 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_quantity
 from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, parameter_names, public_path
+from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
@@ -32,7 +33,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_as_given
 from torchdevlint.flow.state.values import Library, Tensor, Unknown, Value
-from torchdevlint.source.functions import FunctionNode, functions_in
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
 Given = list[tuple[ast.expr, Value]]
@@ -49,7 +50,7 @@ class _Left(NamedTuple):
 def _begin(event: FileStarted) -> None:
     machine = event.machine
     text = machine.reading.source.text
-    if (".to(" not in text and ".cuda(" not in text) or not any(map(_left_in, functions_in(machine.tree))):
+    if (".to(" not in text and ".cuda(" not in text) or not any(map(_left_in, functions_that_place(machine.tree))):
         return
     machine.observe(Operated, _note_operation)
     machine.observe(LayerCalled, _note_layer)

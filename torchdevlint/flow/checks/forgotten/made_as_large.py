@@ -16,8 +16,9 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.same_size import factories_by_size, told_place
-from torchdevlint.source.functions import FunctionNode, functions_in
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, is_inside, nodes_in, own_assignments_in, own_nodes_in
 
 _ELSEWHERE = torch_api.MOVE_METHODS | {"type", "type_as", "numpy", "tolist", "item", "pin_memory"}
@@ -31,7 +32,7 @@ def _note_end(event: FileEnded) -> None:
     machine = event.machine
     if "device=" not in machine.reading.source.text or not imports_torch(machine.tree):
         return
-    for function in functions_in(machine.tree):
+    for function in functions_that_place(machine.tree):
         for left, placed in _alike(function):
             name = _bound_to(function, left)
             kept = not name or not _bound_to(function, placed) or _is_chosen(function, left, placed)

@@ -30,6 +30,7 @@ from torchdevlint.source.nodes import (
     arguments_of,
     assignment_of,
     inside,
+    nodes_in,
     own_assignments_in,
     own_blocks_in,
     own_nodes_in,
@@ -43,7 +44,7 @@ _MAKERS = frozenset({"list", "tuple", "dict"})
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    if not imports_torch(machine.tree):
+    if not _is_anything_as_it_was(machine.tree) or not imports_torch(machine.tree):
         return
     for function in functions_in(machine.tree):
         for block, number, made, name in _unchanged(function):
@@ -84,6 +85,13 @@ def _source(made: _Comprehension) -> str | None:
     if isinstance(made, ast.DictComp) and isinstance(through, ast.Call) and isinstance(through.func, ast.Attribute):
         through = through.func.value if through.func.attr == "items" else through
     return dotted_path(through)
+
+
+def _is_anything_as_it_was(tree: ast.Module) -> bool:
+    """Whether a file has such a comprehension anywhere, which most have not."""
+    made: list[_Comprehension] = [*nodes_in(tree, ast.ListComp), *nodes_in(tree, ast.GeneratorExp)]
+    made += [*nodes_in(tree, ast.SetComp), *nodes_in(tree, ast.DictComp)]
+    return any(map(_is_as_it_was, made))
 
 
 def _is_as_it_was(made: _Comprehension) -> bool:

@@ -36,11 +36,10 @@ def _note_end(event: FileEnded) -> None:
         for scope in (*reversed(functions), machine.tree):
             for choice in filter(_is_same, nodes_in(scope, ast.IfExp)):
                 record(machine, scope, "asked", choice.body, choice.test, at=choice)
-    if not any(_asks_for_place(each) for each in nodes_in(machine.tree, ast.If)):
-        return
-    for function in functions:
+    asking = {id(each) for each in nodes_in(machine.tree, ast.If) if _asks_for_place(each)}
+    for function in functions if asking else ():
         for each in nodes_in(function, ast.If):
-            kept = _kept(function, each)
+            kept = _kept(function, each) if id(each) in asking else None
             if kept is not None:
                 record(machine, function, "asked", kept, each.test, at=each.body[0])
 
@@ -79,8 +78,6 @@ def asks_for_mover(test: ast.expr) -> bool:
 
 def _kept(function: FunctionNode, asked: ast.If) -> ast.expr | None:
     """What a test asks the place for, or for the use of an accelerator, and is bound or returned as it was."""
-    if not _asks_for_place(asked):
-        return None
     [only] = asked.body
     if any(map(asks_for_tensor, _parts(asked))):
         return _put_back(function, only)
