@@ -19,6 +19,10 @@ from torchdevlint.flow.state.values import Cls, Unknown
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 ACCELERATOR = "accelerate.Accelerator"
+ACCELERATOR_OF_CPU = "accelerate.Accelerator of the CPU"
+"""What is made of ``Accelerator(cpu=True)``."""
+ACCELERATORS = (ACCELERATOR, "accelerate.accelerator.Accelerator")
+"""How annotations name the class."""
 _ASKED = frozenset(
     """
     prepare prepare_model unwrap_model accumulate backward gather_for_metrics wait_for_everyone is_main_process

@@ -12,6 +12,7 @@ from torchdevlint.flow.kinds.annotated import is_annotated_tensor_class, is_of_a
 from torchdevlint.flow.kinds.autograd_functions import is_autograd, is_gradient
 from torchdevlint.flow.kinds.by_default import left_to_default
 from torchdevlint.flow.kinds.given_models import moved_model
+from torchdevlint.flow.kinds.known_devices import ACCELERATOR, ACCELERATORS
 from torchdevlint.flow.kinds.sizes import is_number_by_use
 from torchdevlint.flow.kinds.targets import target_beside
 from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
@@ -204,8 +205,8 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return _tensor(frame, parameter, entry)
     if isinstance(named, Cls) and inside is None:
         return _of_class(frame, parameter, entry, named.info)
-    if not isinstance(named, Ref):
-        return None
+    if not isinstance(named, Ref) or named.name in ACCELERATORS:
+        return Unknown(made_by=ACCELERATOR) if isinstance(named, Ref) else None
     if inside is not None:
         return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
     if is_module_class(named.name):  # a loss, unlike a model, has no parameters

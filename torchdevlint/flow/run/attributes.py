@@ -11,6 +11,7 @@ from torchdevlint.flow.events import AttributeRead, DeviceRead, GradientRead
 from torchdevlint.flow.kinds.encoded import entry_of_encoding
 from torchdevlint.flow.kinds.graphs import entry_of_graph
 from torchdevlint.flow.kinds.kept_arguments import is_kept_argument
+from torchdevlint.flow.kinds.known_devices import ACCELERATOR_OF_CPU
 from torchdevlint.flow.kinds.optimizers import parameter_groups
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
@@ -252,6 +253,8 @@ def _record_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
 
 def _attribute_of_unknown(frame: Frame, node: ast.Attribute, receiver: Unknown) -> Value:
     """What another file calls the device of something unknown says nothing here, nor where a caller's tensor is."""
+    if receiver.made_by == ACCELERATOR_OF_CPU and node.attr == "device":
+        return Dev(CPU)
     if mentions_device(node.attr) and (owner_of(frame.closure) is not None or _is_tensor_of_a_caller(frame, node)):
         return Dev(TOP)
     saved = saved_by_forward(frame, node, receiver)

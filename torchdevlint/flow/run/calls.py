@@ -20,8 +20,9 @@ from torchdevlint.flow.events import (
 )
 from torchdevlint.flow.kinds import loaders, ranks
 from torchdevlint.flow.kinds.encoded import encoding_of, token_ids_of
+from torchdevlint.flow.kinds.known_devices import ACCELERATOR
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.run import checkpoint_values, distributions, host_made
+from torchdevlint.flow.run import checkpoint_values, distributions, host_made, prepared
 from torchdevlint.flow.run.arguments import does_not_fit, evaluate_arguments
 from torchdevlint.flow.run.attributes import attribute
 from torchdevlint.flow.run.batch_beside import compare_with_batch
@@ -33,7 +34,6 @@ from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
 from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, run_as_module, unseen_result
 from torchdevlint.flow.run.outputs import of_forward, takes_lengths
-from torchdevlint.flow.run.prepared import prepare
 from torchdevlint.flow.run.tensor_methods import call_tensor_method, names_dimension, tensor_operands
 from torchdevlint.flow.run.unknown_calls import (
     LEAVES_TENSORS,
@@ -203,8 +203,8 @@ def _method_of_unknown(
         tensor = given_tensor(given, callee.value)
         return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
     frame.machine.emit(Escaped(frame, arguments.all_values))
-    if receiver.made_by and callee.attr == "prepare":
-        return prepare(frame, node, receiver, arguments)
+    if receiver.made_by == ACCELERATOR and (of_accelerate := prepared.METHODS.get(callee.attr)) is not None:
+        return of_accelerate(frame, node, arguments)
     found = unknown_method(frame, state, node, callee, arguments)
     if found != UNKNOWN or callee.attr in LEAVES_TENSORS or is_moved_away(frame, callee, arguments):
         return found if given is None else looked_up(given, callee, arguments) or found
