@@ -259,6 +259,15 @@ def _is_loader(frame: Frame, node: ast.expr, source: Value, perhaps: bool = Fals
     return is_called_so and not is_told_device(tree, frame.function or tree, node)
 
 
+def may_be_placed(frame: Frame, node: ast.expr, state: State) -> bool:
+    """Whether a loop goes through a loader whose data set, or what puts its batches together, moves some of it."""
+    node = gone_through(frame.function or frame.machine.tree, node)
+    while isinstance(node, ast.Call) and last_name(node.func) in GO_THROUGH and node.args:
+        node = node.args[0]
+    loader = only(_given(frame.evaluate(node, state)), Library)
+    return loader is not None and loader.name in LOADER_CLASSES and not _is_loader(frame, node, loader)
+
+
 def _given(source: Value) -> Value:
     """`source` where it is not None: a loop goes through what the object or the function was given."""
     there = [each for _, each in alternatives(source) if each != NONE]

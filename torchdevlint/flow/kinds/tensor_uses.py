@@ -9,13 +9,17 @@ from functools import partial
 
 from torchdevlint.flow.kinds.annotated import is_used_otherwise
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.chains import module_in
 from torchdevlint.flow.scope.docstrings import documented_tensors
 from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, parameter_names, positional_names
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
-from torchdevlint.flow.scope.uses import Scope, Uses, uses_in
+from torchdevlint.flow.scope.uses import Scope, Uses, bindings_in, uses_in
 from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.members import is_torch_module
 from torchdevlint.flow.state.values import Closure, Cls, Func, Library, Obj, Ref, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
@@ -178,7 +182,10 @@ def _static(
             found = scope.get(node.id)
             if found is not None:
                 return found.node if isinstance(found, Func) else found
-        return Library("", module=True) if _is_moved_as_module(function, node.id) else None
+        if _is_moved_as_module(function, node.id):
+            return Library("", module=True)
+        built = _built(function, node.id)
+        return None if built is None else _called_module(frame, built, closure, owner, function, lookups - 1)
     if isinstance(node, ast.Subscript):
         container = _static(frame, node.value, closure, owner, function, lookups - 1)
         return Library("", module=True) if isinstance(container, Library) and container.module else None
@@ -194,3 +201,34 @@ def _static(
     if isinstance(receiver, Cls):
         return receiver.info.all_methods.get(node.attr, (None, None))[1]
     return None
+
+
+def _built(function: Scope, name: str) -> ast.Call | None:
+    """``Net()`` in ``net = Net().to(device)``, if a function binds the name nowhere else."""
+    made = values_by_path(function).get(name, [])
+    if len(made) != 1 or sum(bound for _, bound, _ in bindings_in(function).get(name, ())) != 1:
+        return None
+    call = module_in(made[0])
+    return call if isinstance(call, ast.Call) else None
+
+
+def _called_module(
+    frame: Frame, call: ast.Call, closure: Closure, owner: ClassInfo | None, function: Scope, lookups: int
+) -> Value | None:
+    """The Module that a call makes: of a class of the file, or a layer of torch.
+
+    A container and a wrapper take what is first in them.
+    """
+    made = _static(frame, call.func, closure, owner, function, lookups)
+    if isinstance(made, Cls):
+        return Obj(made.info, TOP) if made.info.is_module else None
+    if not isinstance(made, Ref) or not is_torch_module(made.name):
+        return None
+    if made.name != "torch.nn.Sequential" and made.name not in torch_api.WRAPPER_MODULES:
+        return Library("", module=True)
+    first = call.args[0] if call.args else None
+    if isinstance(first, ast.Name):
+        held = _static(frame, first, closure, owner, function, lookups - 1)
+        return held if isinstance(held, (Obj, Library)) else None
+    inner = None if first is None else module_in(first)
+    return _called_module(frame, inner, closure, owner, function, lookups) if isinstance(inner, ast.Call) else None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.events import FileStarted, LayerCalled, ModuleCalled, Operated, UnknownCalled
-from torchdevlint.flow.kinds.loaders import moved_by
+from torchdevlint.flow.kinds.loaders import may_be_placed, moved_by
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.run.arguments import evaluate_arguments
@@ -154,6 +154,7 @@ def _candidates(
     names = [at for at in names if _is_of_caller(frame.machine.tree, function, known[at.id].source)]
     if not names or state.guarded or scatters(frame) or moves_batches(frame):
         return []
+    names = [at for at in names if not may_be_placed(frame, known[at.id].source, state)]
     places = list(map(_place, (value for _, value in given)))
     found = []
     for at in names:
