@@ -99,8 +99,7 @@ def symbolic_parameters(frame: Frame, function: AnyFunction, entry: Entry, recei
     for parameter in (*parameters, *spec.kwonlyargs):
         values[parameter.arg] = _symbolic(frame, function, parameter, by_default.get(parameter.arg), entry)
     if spec.vararg is not None:
-        tensors = annotated_tensor(spec.vararg.annotation)
-        values[spec.vararg.arg] = Seq(None, _tensor(frame, spec.vararg, entry) if tensors else UNKNOWN)
+        values[spec.vararg.arg] = Seq(None, _symbolic(frame, function, spec.vararg, None, entry))
     if spec.kwarg is not None:
         tensors = annotated_tensor(spec.kwarg.annotation)
         values[spec.kwarg.arg] = Map((), _tensor(frame, spec.kwarg, entry) if tensors else UNKNOWN)
