@@ -50,11 +50,11 @@ The fix is unsafe: it appends `.to(..)` where the loss is made, with the device 
 author may want to choose elsewhere. There is no fix where the name for that device is not surely bound there.
 
 ## What it cannot see
-Weights and outputs whose device is not known, as after `torch.tensor(values)` of unknown values, which may be a tensor
-of the accelerator, and losses of other libraries that hold parameters. It is silent for what is an attribute of a
-Module, for a loss or metric that is moved anywhere in the file, that goes through a loop together with others, or that
-is given to a function of another file, which may move it. A 0-dim `pos_weight` of the CPU is right, and a metric that
-only collects what it is given (`AUROC()` without thresholds) has nothing to move.
+Weights and outputs whose device is not known, as after `w = torch.tensor(values)` of unknown values, which may be a
+tensor of the accelerator, and losses of other libraries that hold parameters. It is silent for what is an attribute of
+a Module, for a loss or metric that is moved anywhere in the file, that goes through a loop together with others, or
+that is given to a function of another file, which may move it. A 0-dim `pos_weight` of the CPU is right, and a metric
+that only collects what it is given (`AUROC()` without thresholds) has nothing to move.
 
 ## References
 - [torch.nn.CrossEntropyLoss](https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html)

@@ -8,14 +8,21 @@ import re
 from torchdevlint.flow.kinds.annotated import is_annotated_sequence
 from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, given_by_default, parameter_names, public_path
-from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
+from torchdevlint.flow.scope.names import (
+    dotted_path,
+    given_by_default,
+    last_name,
+    mentions_device,
+    parameter_names,
+    public_path,
+)
+from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor, takes_weight
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Choice, Conditions, Const, Unknown
 from torchdevlint.patterns import regex
 from torchdevlint.source.imported import imported_name
-from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, inside, is_inside, nodes_in, once_a_node
 
 _MOST_NAMES = 4
 """So many steps are gone back to what a constant is called."""
@@ -80,9 +87,23 @@ def is_of_constant(frame: Frame, node: ast.expr) -> bool:
 def is_made_where_taken(frame: Frame, node: ast.Call) -> bool:
     """Whether a tensor is made where one is taken: ``torch.index_select(x, 0, torch.tensor(rows))``.
 
+    So it is with the weight of a loss: ``nn.CrossEntropyLoss(torch.tensor(weights))``.
     What is a tensor is given as it is: PyTorch warns of whoever copies one so.
     """
-    return node in _made_where_taken(frame.function or frame.machine.tree)
+    scope = frame.function or frame.machine.tree
+    return node in _made_where_taken(scope) and not any(map(_is_told_place, _origins(scope, node.args[0])))
+
+
+def _origins(scope: ast.AST, node: ast.expr) -> list[ast.expr]:
+    """An expression, or all that a name or attribute is bound to in a function."""
+    path = dotted_path(node)
+    return [node] if path is None else values_by_path(scope).get(path, [])
+
+
+def _is_told_place(node: ast.expr) -> bool:
+    """Whether a call in it is told a device, and so may give a tensor that is there: ``weights_of(labels, device)``."""
+    calls = [each for each in inside(node) if isinstance(each, ast.Call)]
+    return any(mentions_device(last_name(each)) for call in calls for each in arguments_of(call))
 
 
 @once_a_node
@@ -95,7 +116,8 @@ def _made_where_taken(scope: ast.AST) -> frozenset[ast.AST]:
         given += [(each.arg, each.value) for each in call.keywords if each.arg is not None]
         for place, each in given:
             if isinstance(each, ast.Call):
-                found.update([each] if is_index_of_method(call, place) or takes_tensor(name, place) else ())
+                taken = is_index_of_method(call, place) or takes_tensor(name, place) or takes_weight(name, place)
+                found.update([each] if taken else ())
             elif place == 0 and isinstance(each, (ast.List, ast.Tuple)) and name in _JOINING:
                 found.update(each.elts)
     return frozenset(found)

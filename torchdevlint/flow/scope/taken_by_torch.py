@@ -73,3 +73,10 @@ def takes_tensor(name: str, place: int | str) -> bool:
     if tail in _TAKES_SEVERAL:
         return tail == "einsum" and place not in (0, "equation")
     return tail in torch_api.TORCH_TENSOR or tail in torch_api.TORCH_TUPLE or tail in torch_api.TORCH_LIST
+
+
+def takes_weight(name: str, place: int | str) -> bool:
+    """Whether a class is a loss that keeps a tensor, its weight, which is given at that place."""
+    head, _, tail = name.rpartition(".")
+    weights = torch_api.LOSS_WEIGHTS.get(tail, {}) if head == "torch.nn" else {}
+    return place in weights or place in weights.values()
