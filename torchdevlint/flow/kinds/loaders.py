@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
 from torchdevlint.flow.kinds.managed_batches import LOADER_CLASSES, moves_batches, moves_those_of
 from torchdevlint.flow.kinds.placed_batches import collates_in_place, has_placing_collate, is_told_device, places
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import without_none
+from torchdevlint.flow.scope.attribute_parts import moves_some
 from torchdevlint.flow.scope.bookkeeping import is_called_text
 from torchdevlint.flow.scope.call_sites import gets_batches, is_given_by_generator
 from torchdevlint.flow.scope.gone_through import GO_THROUGH, gone_through
@@ -218,14 +220,16 @@ def part_moved(frame: Frame, function: AnyFunction, parameter: ast.arg) -> Tenso
         return None
     names, name = {parameter.arg}, parameter.arg
     for node in assignments_in(function):
-        targets = {each.id for target in node.targets for each in inside(target) if isinstance(each, ast.Name)}
+        named = (each for target in node.targets for each in inside(target) if isinstance(each, ast.Name))
+        targets = {each.id for each in named if isinstance(each.ctx, ast.Store)}
         if name in targets:
             return None
         if isinstance(node.value, (ast.Name, ast.Subscript)) and _root(node.value) == name:
             names |= targets
     moved = [each for each in map(moved_by, nodes_in(function, ast.Call)) if each is not None]
     parts = [each for each in moved if _root(each) in names]
-    if not parts or any(isinstance(each, ast.Name) and each.id == name for each in parts):
+    whole = any(isinstance(each, ast.Name) and each.id == name for each in parts)
+    if whole or not (parts or moves_some(function, name)):
         return None
     return Tensor(LOADER, None, (), (Step("comes in here, and a part of it is moved", parameter),), opaque=True)
 
@@ -297,11 +301,14 @@ def may_be_no_tensor(frame: Frame, operands: list[tuple[ast.expr, Value]], node:
     """
     if isinstance(node, ast.Subscript):
         return is_called_text(node.slice) and _moves_items(frame, node.value)
-    if not isinstance(node, ast.Name) or not isinstance(value, Tensor) or not value.opaque:
+    if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(value, Tensor) or not value.opaque:
         return False
     before = takewhile(lambda each: each[0] is not node, operands)
     moved = any(_may_be_moved(each) for _, operand in before for _, each in alternatives(operand))
-    uses = uses_in(frame.function or frame.machine.tree).get(node.id)
+    scope = frame.function or frame.machine.tree
+    if isinstance(node, ast.Attribute):
+        return moved and not any(map(torch_api.is_of_tensors, asked_in(scope).get(dotted_path(node) or "", ())))
+    uses = uses_in(scope).get(node.id)
     return moved and (uses is None or not (uses.is_tensor or uses.attributes))
 
 

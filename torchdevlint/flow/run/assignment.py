@@ -12,6 +12,7 @@ from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, ItemAs
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.held_modules import held_in
 from torchdevlint.flow.kinds.helped_batches import parts_of_helped
+from torchdevlint.flow.kinds.parts_by_attribute import is_written_apart
 from torchdevlint.flow.kinds.tensor_uses import is_taken_by_torch
 from torchdevlint.flow.run import appended, gradients
 from torchdevlint.flow.run.built_attributes import is_written_by_init, keep_wrapped, where_built
@@ -178,7 +179,7 @@ def _assign_attribute(
             loaders.forget_if_written(target.value, value, state)
         _bring_elsewhere(frame, target.value, value, state)
         return
-    if isinstance(receiver, Tensor):
+    if isinstance(receiver, Tensor) and not is_written_apart(frame, target, receiver):
         loaders.forget_if_written(target.value, value, state)
     held = value
     if isinstance(receiver, Record):

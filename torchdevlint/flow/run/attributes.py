@@ -13,6 +13,7 @@ from torchdevlint.flow.kinds.graphs import entry_of_graph
 from torchdevlint.flow.kinds.kept_arguments import is_kept_argument
 from torchdevlint.flow.kinds.known_devices import ACCELERATOR_OF_CPU
 from torchdevlint.flow.kinds.optimizers import parameter_groups
+from torchdevlint.flow.kinds.parts_by_attribute import part_under_attribute
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
 from torchdevlint.flow.run.asked_models import note_asked
@@ -144,7 +145,8 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if name in torch_api.TENSOR_ATTRIBUTES:  # of a Parameter they are plain tensors, on every machine
         return replace(receiver, parameter=False) if receiver.parameter else receiver
     if receiver.opaque and receiver.device == LOADER:
-        return entry_of_encoding(receiver, name) or entry_of_graph(frame, receiver, node) or UNKNOWN
+        part = entry_of_encoding(receiver, name) or entry_of_graph(frame, receiver, node)
+        return part or part_under_attribute(frame, receiver, node) or UNKNOWN
     holds_some = receiver.device.origin is Origin.ARGUMENT and not torch_api.is_of_tensors(name)  # and so is none
     return Unknown(given=receiver.device) if receiver.opaque or holds_some else UNKNOWN
 

@@ -8,13 +8,31 @@ from itertools import takewhile
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import given_by_default, has_stars, last_name, positional_names
+from torchdevlint.flow.scope.names import (
+    given_by_default,
+    has_stars,
+    last_name,
+    mentions_cuda,
+    mentions_device,
+    positional_names,
+    words_in,
+)
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.model import Frozen
 from torchdevlint.project.packaging import has_users
 from torchdevlint.project.uses import Project
 from torchdevlint.source.functions import FunctionNode
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import (
+    arguments_of,
+    assignments_in,
+    dropped_by,
+    inside,
+    is_inside,
+    is_name,
+    nodes_in,
+    once_a_node,
+    own_nodes_in,
+)
 
 MOST_FILES = 40
 """Where more files of a project say the name of a function, its callers are not known."""
@@ -115,7 +133,36 @@ def _gives_round(tree: ast.Module, call: ast.Call, function: FunctionNode, name:
     if not isinstance(given, ast.Name):
         return False
     around = (loop for loop in nodes_in(tree, ast.For) if is_inside(call, loop))
-    return any(given.id in _bound_by(loop) and given.id not in values_by_path(loop) for loop in around)
+    rounds = [loop for loop in around if given.id in _bound_by(loop) and given.id not in values_by_path(loop)]
+    return bool(rounds) and not any(_moves_parts(loop, given.id, call) for loop in rounds)
+
+
+def _moves_parts(loop: ast.For, name: str, call: ast.Call) -> bool:
+    """Whether a loop brings what a name holds anywhere in place, or a part of it.
+
+    ``batch.y = batch.y.to(d)``, ``batch.to(d)``, or ``send(batch, device)`` besides the `call` that is asked about.
+    """
+    stores = [each for each in assignments_in(loop) if any(_is_part_of(one, name) for one in each.targets)]
+    changed = any(_says_place(each.value) for each in stores)
+    done = (one for each in nodes_in(loop, ast.Expr) for one in dropped_by(each.value) if isinstance(one, ast.Call))
+    sends = (each for each in done if each is not call and _says_place(each))
+    given = (one for each in sends for one in (getattr(each.func, "value", each.func), *arguments_of(each)))
+    return changed or any(is_name(one, name) for one in given)
+
+
+def _is_part_of(target: ast.expr, name: str) -> bool:
+    """``batch["y"]``, ``batch.y``."""
+    if not isinstance(target, (ast.Attribute, ast.Subscript)):
+        return False
+    while isinstance(target, (ast.Attribute, ast.Subscript)):
+        target = target.value
+    return is_name(target, name)
+
+
+def _says_place(node: ast.expr) -> bool:
+    words = set(words_in(node))
+    moves = not torch_api.MOVE_METHODS.isdisjoint(words)
+    return moves or any(mentions_device(each) or mentions_cuda(each) for each in words)
 
 
 def _bound_by(loop: ast.For) -> set[str]:

@@ -93,7 +93,10 @@ def _moved_beside(frame: Frame, held: Names, stayed: Tensor) -> tuple[str, Span]
     for name, value in held.items():
         for tensor in tensors_in(value):
             if tensor.moved and not on_cpu(tensor.device) and tensor.steps[1:] and tensor.steps[0] in stayed.steps[:1]:
-                return name, frame.machine.span_of(tensor.steps[-1].node)
+                move = tensor.steps[-1].node
+                part = move.func.value if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) else move
+                what = name if value is tensor else frame.machine.text_of(part)
+                return what, frame.machine.span_of(move)
     return None
 
 
