@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from torchdevlint.flow.checks.discarded import dead_moves, lost_moves, made_anew
-from torchdevlint.flow.checks.discarded.receivers import loop_through_batch, tensor_evidence
+from torchdevlint.flow.checks.discarded.receivers import loop_through_batch, moved_one_by_one, tensor_evidence
 from torchdevlint.flow.checks.discarded.scattered import is_only_scattered
 from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
@@ -69,8 +69,9 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
         return
     if moves:
         lost_moves.note_lost(machine, node, frame.evaluate(receiver if whole is None else whole.iter, state))
-        if whole is not None:
-            _explain(frame, frame.evaluate(whole.iter, state))
+        through = moved_one_by_one(frame, receiver)
+        for each in ([] if whole is None else [whole.iter]) + ([] if through is None else [through[1]]):
+            _explain(frame, frame.evaluate(each, state))
     machine.record_anyway(
         ("discarded", call),
         lambda: DiscardedMove(

@@ -18,7 +18,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Tensor, Unknown, Value
 from torchdevlint.model import Span
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_inside, is_name, nodes_in, once_a_node
 
 Evidence = tuple[tuple[str, Span], ...]
 _IN_PLACE_CONTAINER = frozenset(
@@ -43,7 +43,7 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State, call: ast.Call |
     if scope is not None and ast.dump(node) in _asked_for_methods(scope):
         return None
     if isinstance(node, ast.Subscript) and found and _is_of_batch(frame, node, found):
-        return _shown(frame, node, asked_for_device(frame, node))
+        return _shown(frame, node, asked_for_device(frame, node)) or _value_of_batch(frame, node)
     unknown = isinstance(value, Unknown) or (bool(found) and all(isinstance(each, Unknown) for each in found))
     if not unknown and not (found and all(map(loaders.is_from_loader, found))):
         return None
@@ -51,7 +51,9 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State, call: ast.Call |
     if evidence is None:
         evidence = _shown(frame, node, shown_by(frame, node, state))
     if evidence is None and isinstance(node, ast.Name):
-        evidence = _element_of_batch(frame, node, state) or _value_of_batch(frame, node)
+        evidence = _element_of_batch(frame, node, state)
+    if evidence is None and isinstance(node, (ast.Name, ast.Subscript)):
+        evidence = _value_of_batch(frame, node)
     if evidence is None:
         evidence = _shown(frame, node, moved_beside(frame, node))
     return None if evidence is None or _may_move_in_place(frame, node, call) else evidence
@@ -104,22 +106,52 @@ def loop_through_batch(frame: Frame, node: ast.expr, state: State) -> ast.For | 
     return None
 
 
-def _value_of_batch(frame: Frame, node: ast.Name) -> Evidence | None:
-    """``for k, v in batch.items(): v.to(d)``: the loop is there to move what a dict holds that is called data."""
+def _value_of_batch(frame: Frame, node: ast.expr) -> Evidence | None:
+    found = moved_one_by_one(frame, node)
+    if found is None:
+        return None
+    loop, batch = found
+    text = f"`{frame.machine.text_of(node)}` is each tensor of the batch `{frame.machine.text_of(batch)}`"
+    return ((text, frame.machine.span_of(loop.target)),)
+
+
+def moved_one_by_one(frame: Frame, node: ast.expr) -> tuple[ast.For, ast.Name] | None:
+    """The loop that is there to move what a dict holds that is called data, and the dict.
+
+    ``for k, v in batch.items(): v.to(d)``, and ``for k in batch: batch[k].to(d)``.
+    """
     if frame.function is None or holds_graphs(frame):
         return None
     for loop in nodes_in(frame.function, ast.For):
-        source = loop.iter.func if isinstance(loop.iter, ast.Call) and not loop.iter.args else None
-        if not isinstance(source, ast.Attribute) or source.attr not in ("items", "values"):
+        batch = _dict_of_keys(loop, node) if isinstance(node, ast.Subscript) else _dict_of_values(loop, node)
+        name = node.slice if isinstance(node, ast.Subscript) else node
+        if batch is None or not isinstance(name, ast.Name) or not _CALLED_DATA.fullmatch(batch.id):
             continue
-        value = loop.target.elts[-1] if isinstance(loop.target, ast.Tuple) else loop.target
-        named = isinstance(source.value, ast.Name) and _CALLED_DATA.fullmatch(source.value.id)
-        if not named or not isinstance(value, ast.Name) or value.id != node.id or not is_inside(node, loop):
-            continue
-        if sum(isinstance(each, ast.Name) and each.id == node.id for each in inside(loop)) == 2:
-            text = f"`{node.id}` is each tensor of the batch `{frame.machine.text_of(source.value)}`"
-            return ((text, frame.machine.span_of(loop.target)),)
+        if is_inside(node, loop) and sum(is_name(each, name.id) for each in inside(loop)) == 2:
+            return loop, batch
     return None
+
+
+def _dict_of_values(loop: ast.For, node: ast.expr) -> ast.Name | None:
+    """`batch` of ``for k, v in batch.items()``, and of ``for v in batch.values()``, where `node` is `v`."""
+    source = loop.iter.func if isinstance(loop.iter, ast.Call) and not loop.iter.args else None
+    value = loop.target.elts[-1] if isinstance(loop.target, ast.Tuple) else loop.target
+    if not isinstance(source, ast.Attribute) or source.attr not in ("items", "values"):
+        return None
+    same = isinstance(value, ast.Name) and is_name(node, value.id)
+    return source.value if same and isinstance(source.value, ast.Name) else None
+
+
+def _dict_of_keys(loop: ast.For, node: ast.Subscript) -> ast.Name | None:
+    """`batch` of ``for k in batch``, and of ``for k in list(batch.keys())``, where `node` is ``batch[k]``."""
+    source = loop.iter
+    if isinstance(source, ast.Call) and dotted_path(source.func) in ("list", "sorted", "tuple") and source.args:
+        source = source.args[0]
+    if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "keys":
+        source = source.func.value
+    key = loop.target.id if isinstance(loop.target, ast.Name) else ""
+    same = isinstance(source, ast.Name) and is_name(node.value, source.id) and is_name(node.slice, key)
+    return source if same and isinstance(source, ast.Name) else None
 
 
 @once_a_node
