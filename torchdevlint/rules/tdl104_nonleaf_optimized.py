@@ -72,7 +72,7 @@ from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Ref, Tensor, Value
+from torchdevlint.flow.state.values import Func, Ref, Tensor, Value
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import argument_removed, call_added, fix
 from torchdevlint.rules.wording import code
@@ -144,8 +144,22 @@ def _note_gradient(event: GradientRead) -> None:
     if any(each.attr == "retain_grad" for each in nodes_in(scope, ast.Attribute)):
         return
     asked = (each.left for each in nodes_in(scope, ast.Compare))
-    if path is not None and not names_one_of(path, asked):
+    if path is not None and not names_one_of(path, asked) and _runs_backward(frame, state, scope):
         _note(frame, state, node.value, node, "grad")
+
+
+def _runs_backward(frame: Frame, state: State, scope: ast.AST) -> bool:
+    """Whether a function calls something of that name, or a function of its file that does so.
+
+    Where none of them does, ``.grad`` is None on any device.
+    """
+    callees = [each.func for each in nodes_in(scope, ast.Call)]
+    if any(isinstance(each, ast.Attribute) and "backward" in each.attr for each in callees):
+        return True
+    named = (each for each in callees if isinstance(getattr(each, "value", each), ast.Name))
+    called = (frame.evaluate(each, state) for each in named)
+    bodies = (each.node for each in called if isinstance(each, Func))
+    return any("backward" in each.attr for body in bodies for each in nodes_in(body, ast.Attribute))
 
 
 def _note(frame: Frame, state: State, tensor: ast.expr, use: ast.expr, kind: str) -> None:

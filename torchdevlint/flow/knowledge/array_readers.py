@@ -8,13 +8,14 @@ LIBRARIES = (
 """What reads a tensor through NumPy. `torchaudio.save` does with soundfile; its other backends refuse it as well."""
 _READS_NOTHING = frozenset(
     """
-    shape size ndim prod iterable isscalar nonzero diff flip squeeze swapaxes moveaxis rollaxis real split array_split
-    hsplit array_equal array_equiv empty ones zeros full eye identity indices tri tril_indices triu_indices
+    shape size ndim prod iterable isscalar nonzero diff flip squeeze swapaxes moveaxis rollaxis real split
+    array_split hsplit vsplit dsplit take_along_axis put_along_axis tril_indices_from triu_indices_from bmat
+    array_equal array_equiv empty ones zeros full eye identity indices tri tril_indices triu_indices
     broadcast_shapes result_type fromiter title suptitle xlabel ylabel legend text annotate set_title set_xlabel
     set_ylabel set_label float64 double
     """.split()
 )
-"""What takes sizes, numbers or texts, or hands the work to the tensor's own methods.
+"""What takes sizes, numbers or texts, or hands the work to the tensor's own methods, as an index by arrays is.
 
 ``np.float64`` is a subclass of Python's float, and falls back to that where it gets no array (executed with NumPy 2).
 """

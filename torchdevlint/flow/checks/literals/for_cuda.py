@@ -25,7 +25,10 @@ def is_for_cuda(frame: Frame) -> bool:
         return True
     if any(_is_decorated(tree, each) or _is_skipped(each) for each in owners):
         return True
-    return frame.function is not None and _is_decorated(tree, frame.function)
+    function = frame.function
+    if function is None:
+        return False
+    return _is_decorated(tree, function) or _skips_without_cuda(own_nodes_in(function, ast.If))
 
 
 def _is_named_so(name: str) -> bool:
@@ -55,7 +58,11 @@ def _is_skipped(scope: ast.Module | ast.ClassDef) -> bool:
         return True
     set_up = [each for each in scope.body if isinstance(each, ast.FunctionDef) and each.name in _SETS_UP]
     top = [scope] if isinstance(scope, ast.Module) else []
-    tests = (test for each in (*set_up, *top) for test in own_nodes_in(each, ast.If))
+    return any(_skips_without_cuda(own_nodes_in(each, ast.If)) for each in (*set_up, *top))
+
+
+def _skips_without_cuda(tests: Iterable[ast.If]) -> bool:
+    """``if not torch.cuda.is_available(): self.skipTest("no CUDA")``."""
     return any(_skips(each.body) and _speaks_of_cuda(each.test) for each in tests)
 
 

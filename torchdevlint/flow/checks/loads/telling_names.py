@@ -18,6 +18,7 @@ _COMMON = frozenset(
 )
 """Suffixes that files of all kinds have."""
 _WORDS = regex(r"[^\W\d]+")
+_LETTERS = regex(r"[^\W\d_]+")
 _SAME_FOLDER = regex(r"(?<![^/])(?:\./)+|(?<=/)/+")
 """What leads nowhere in a path."""
 
@@ -27,6 +28,12 @@ def is_telling(name: str) -> bool:
     stem, _, suffix = name.rpartition(".")
     found = name if _is_own(suffix) else stem
     return "." in name and _TELLING.search(found.replace(HOLE, " ")) is not None
+
+
+def is_for_cpu(name: str) -> bool:
+    """Whether a file is called one for the CPU: ``net_cpu.pt`` is written to be read anywhere."""
+    words = {each.lower() for each in _LETTERS.findall(name.rpartition("/")[2])}
+    return "cpu" in words and not words & {"gpu", "cuda"}
 
 
 def words_of(name: str) -> tuple[str, str]:

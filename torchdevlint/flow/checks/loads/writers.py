@@ -13,7 +13,14 @@ from torchdevlint.flow.checks.loads.file_names import (
     scopes_of,
 )
 from torchdevlint.flow.checks.loads.saved_values import is_of_cpu
-from torchdevlint.flow.checks.loads.telling_names import is_telling, may_be_equal, parts_of, path_key, words_of
+from torchdevlint.flow.checks.loads.telling_names import (
+    is_for_cpu,
+    is_telling,
+    may_be_equal,
+    parts_of,
+    path_key,
+    words_of,
+)
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
 from torchdevlint.flow.scope.names import last_name, public_path
 from torchdevlint.flow.scope.programs import mentions_accelerators
@@ -32,12 +39,13 @@ _MOST_FILES = 40
 def is_written_from_cpu(frame: Frame, load: ast.Call, path: Value) -> bool:
     """Whether the project writes files of this name, and nothing that it writes under it is, or may be, elsewhere.
 
-    In a file that has the name, what is written under an unknown name counts as well.
+    In a file that has the name, what is written under an unknown name counts as well. What is called a file for the CPU
+    is taken for one.
     """
     names = _names_of(frame, load, path)
     if None in names:
         return _is_written_by_class(frame, load)
-    return all(_is_only_written_from_cpu(frame, each) for each in names if each is not None)
+    return all(is_for_cpu(each) or _is_only_written_from_cpu(frame, each) for each in names if each is not None)
 
 
 def _names_of(frame: Frame, load: ast.Call, path: Value) -> tuple[str | None, ...]:

@@ -271,18 +271,29 @@ def _hides_one(value: ast.expr) -> bool:
 
 
 def _lists_members(value: ast.expr, info: ClassInfo) -> bool:
-    """``[self.first, third]``: every element is an attribute, or a name that is assigned to one."""
-    parts = (
-        value.values if isinstance(value, ast.Dict) else value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
-    )
+    """``[self.first, third]``, ``list(net)``: each part, or the whole, is an attribute or is assigned to one."""
     kept = {
         node.value.id
         for node in assignments_in(info.node)
         if isinstance(node.value, ast.Name) and isinstance(node.targets[0], ast.Attribute)
     }
+    parts = [part.value if isinstance(part, ast.Starred) else part for part in _listed(value)]
     return bool(parts) and all(
         isinstance(part, ast.Attribute) or (isinstance(part, ast.Name) and part.id in kept) for part in parts
     )
+
+
+def _listed(value: ast.expr) -> list[ast.expr]:
+    """What a display holds; for ``list(net)`` and ``list(net.children())``, the module that has the elements."""
+    if isinstance(value, ast.Dict):
+        return value.values
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return value.elts
+    if isinstance(value, ast.Call) and last_name(value.func) in ("list", "tuple") and len(value.args) == 1:
+        whole = value.args[0]
+        asked = whole.func if isinstance(whole, ast.Call) else None
+        return [asked.value if isinstance(asked, ast.Attribute) and asked.attr == "children" else whole]
+    return []
 
 
 EVENTS = {
