@@ -16,6 +16,7 @@ from torchdevlint.flow.run.agreement import compares_devices
 from torchdevlint.flow.run.attributes import attribute, one_of
 from torchdevlint.flow.run.branches import arms, asked_tensor, decides, note_asked
 from torchdevlint.flow.run.calls import call
+from torchdevlint.flow.run.chosen import first_true, is_chosen
 from torchdevlint.flow.run.comparisons import compare
 from torchdevlint.flow.run.comprehensions import comprehension, dict_comprehension
 from torchdevlint.flow.run.imports import from_stars, resolve
@@ -27,7 +28,6 @@ from torchdevlint.flow.state.devices import HOST
 from torchdevlint.flow.state.joins import (
     alternatives,
     blurred,
-    choose,
     concatenated,
     element_of,
     is_number,
@@ -48,7 +48,6 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Const,
-    Dev,
     Func,
     Guard,
     Library,
@@ -153,19 +152,13 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
     guards = [value for value in results if isinstance(value, Guard)]
     if guards:
         agree = {guard.holds for guard in guards}
-        return guards[0] if len(agree) == 1 and not _is_chosen(results[-1]) else UNKNOWN
+        return guards[0] if len(agree) == 1 and not is_chosen(results[-1]) else UNKNOWN
     if isinstance(node.op, ast.And) and any(value == Const(False) for value in results):
         return Const(False)
     if isinstance(node.op, ast.And):
         known = all(value == Const(True) for value in results)
         return Const(True) if known and all(decides(frame, each, state) for each in node.values) else UNKNOWN
-    held = [[each for each in alternatives(value) if each[1] != NONE] for value in results[:-1]]
-    return choose([*(each for group in held for each in group), *alternatives(results[-1])])
-
-
-def _is_chosen(value: Value) -> bool:
-    """Whether it is what ``test and value`` chooses, and no test itself."""
-    return isinstance(value, (Dev, Map)) or (isinstance(value, Const) and not isinstance(value.value, bool))
+    return first_true(results)
 
 
 def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
