@@ -160,3 +160,45 @@ def test_what_a_model_of_another_file_moves(tmp_path: Path, old: str, new: str, 
     warping = WARPING.replace(old, new) if old else WARPING
     root = application(tmp_path, using=USING, stereo=STEREO, warping=warping, main=TESTING, other="A = 1\n")
     assert ("using.py:TDL005" in found(root)) is is_found
+
+
+KEYED = """import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def test(rows, name):
+    model = getattr(__import__(name), name)().to(DEVICE)
+    for batch in DataLoader(rows):
+        y = batch["y"].to(DEVICE)
+        out = model(batch["user"])
+        print(nn.functional.cross_entropy(out, y).item())
+"""
+USER = """import torch
+from torch import nn
+
+class user_net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, user):
+        device = next(self.parameters()).device
+        return self.layer(user.to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="it is moved"),
+        pytest.param("user.to(device)", "user", True, id="nothing moves it"),
+        pytest.param("forward(self, user)", "forward(self, item, user=None)", False, id="as one of two"),
+        pytest.param("user", "item", True, id="another one is moved"),
+    ],
+)
+def test_a_part_that_a_model_moves_by_its_key(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    net = USER.replace(old, new) if old else USER
+    root = application(tmp_path, using=KEYED, user_net=net, main="from using import test\n\ntest([1], 'user_net')\n")
+    assert ("using.py:TDL005" in found(root)) is is_found

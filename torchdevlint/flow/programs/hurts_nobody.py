@@ -117,14 +117,14 @@ class Harm:
             return True
         is_theory = fact.is_theory and self._application.is_of_several
         is_apart = is_theory or (isinstance(fact, CheckpointLoad) and self._is_read_apart(fact))
-        is_alone = self._application.has_no_users
-        if is_alone and (is_apart or self._is_made_for_others(fact)):
+        if (is_alone := self._application.has_no_users) and (is_apart or self._is_made_for_others(fact)):
             return True
         if fact.is_of_processes and self._project.path.endswith(NOTEBOOK) and is_one_process(self._tree):
             return True
         if isinstance(fact, DiscardedMove) and is_alone and is_lost_in_vain(self._tree, fact, self._project):
             return True
-        if self._machines.are_where_tensors_are(fact) or (is_alone and is_in_place(self._tree, fact, self._project)):
+        is_there = is_alone and is_in_place(self._leading_to.own, fact, self._project)
+        if is_there or self._machines.are_where_tensors_are(fact):
             return True
         if not (self._is_seen or self._stands_alone):
             return self._is_of_tensors_of_the_cpu(fact)

@@ -9,24 +9,30 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.flow.kinds.own_moves import moved_names
 from torchdevlint.flow.kinds.placed_batches import builds_loaders, collates_in_place, defines_placed_data
+from torchdevlint.flow.programs.placed.scattered_by_callers import is_scattered
 from torchdevlint.flow.scope.call_sites import MOST_FILES
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path, parameter_names, positional_names
+from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 
+_KEY = regex(r"""[\w.]+\[["'](\w+)["']\]""")
 _LOADER, _ROWS = ("DataLoader",), ("__getitem__",)
 
 
-def is_in_place(tree: ast.Module, fact: Fact, project: Project) -> bool:
+def is_in_place(own: ModuleFile | None, fact: Fact, project: Project) -> bool:
     """Whether no loader is built here, and a data set of the project places its rows, or each loader collates in place.
 
-    Each of them has a collate function that is told a device. Or a model of the project moves what it gets.
+    Each of them has a collate function that is told a device. Or a model of the project moves what it gets, or all
+    callers of the function wrap it in what scatters its inputs.
     """
-    if is_moved_by_model(fact, project):
+    if own is None or not isinstance(fact, BatchNotMoved):
+        return False
+    if is_moved_by_model(fact, project) or is_scattered(own, project, fact.at):
         return True
-    if not isinstance(fact, BatchNotMoved) or fact.made_by != "loader" or builds_loaders(tree):
+    if fact.made_by != "loader" or builds_loaders(own.tree):
         return False
     if any(map(defines_placed_data, _saying(project, _ROWS) or ())):
         return True
@@ -36,19 +42,27 @@ def is_in_place(tree: ast.Module, fact: Fact, project: Project) -> bool:
     return bool(building) and all(map(collates_in_place, building))
 
 
-def is_moved_by_model(fact: Fact, project: Project) -> bool:
+def is_moved_by_model(fact: BatchNotMoved, project: Project) -> bool:
     """Whether the `forward` of a Module of another file moves what it gets under the name that stayed.
 
-    It moves that itself, or a function of the project does to which it hands it on.
+    It moves that itself, or a function of the project does to which it hands it on. A part of a batch has the name that
+    it is kept by: ``batch["user"]``.
     """
-    if not isinstance(fact, BatchNotMoved) or fact.led_by or not fact.name.isidentifier():
+    name = _name_of(fact.name)
+    if fact.led_by or not name.isidentifier():
         return False
-    paths = project.saying((fact.name, "forward"))
+    paths = project.saying((name, "forward"))
     for path in paths if paths is not None and len(paths) <= MOST_FILES else ():
         module = project.module(path)
-        if module is not None and any(_moves(module, project, each, fact.name) for each in _forwards(module.tree)):
+        if module is not None and any(_moves(module, project, each, name) for each in _forwards(module.tree)):
             return True
     return False
+
+
+def _name_of(text: str) -> str:
+    """The name, or the key that is written down, by which a text takes something."""
+    taken = _KEY.fullmatch(text)
+    return text if taken is None else taken[1]
 
 
 def _forwards(tree: ast.Module) -> Iterator[ast.FunctionDef]:
