@@ -358,3 +358,35 @@ def test_a_method_that_is_asked_of_a_library(tmp_path: Path, imports: str, asked
     main = MAIN.replace("    net.restore(path)", f"    {asked}").replace("import sys", f"import sys\n{imports}")
     root = application(tmp_path, helper=ASKING, net=NET, main=main, other="")
     assert rows(root) == count
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        pytest.param("", "", 1, id="a trial"),
+        pytest.param("torch.rand(4)", "torch.rand(4, device='cuda')", 2, id="on an accelerator"),
+        pytest.param("    net.re", "    net.load_state_dict({})\n    net.re", 2, id="of what it loads"),
+        pytest.param("if __name", "print(Decoder(4))\n\nif __name", 2, id="an import runs more"),
+    ],
+)
+def test_what_only_a_trial_of_a_needed_file_comes_to(tmp_path: Path, old: str, new: str, count: int) -> None:
+    """The file is imported for another class than that which its guard tries."""
+    trial = """
+if __name__ == "__main__":
+    net = Decoder(4)
+    net.restore("a.pt")
+    print(net(torch.rand(4)))
+"""
+    root = application(tmp_path, helper=ASKING, net=NET + trial.replace(old, new), main=MAIN, other="")
+    assert rows(root) == count
+    (root / "main.py").write_text(MAIN.replace("Encoder(4)", "Decoder(Encoder(4))"))
+    assert rows(root) == 2
+
+
+def test_what_a_file_begins_that_nobody_imports(tmp_path: Path) -> None:
+    """A project with a program of its own shows that nobody starts the function; one without any may be for others."""
+    spare = "import torch\nfrom net import Encoder\n\ndef spare(path):\n    print(torch.load(path))\n"
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN, spare=spare, other="")
+    assert not [each for each in found(root) if each.startswith("spare.py")]
+    (root / "more.py").write_text("from spare import spare\nspare('a')\n")
+    assert [each for each in found(root) if each.startswith("spare.py")] == ["spare.py:TDL201"]

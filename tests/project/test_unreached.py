@@ -173,3 +173,31 @@ def test_a_method_that_only_what_overrides_it_asks_for(
     assert old in files[name]
     files[name] = files[name].replace(old, new) if old else files[name]
     assert ("agent.py:TDL201" in found(application(tmp_path, helper=ASKING, **files))) is is_found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "config", "is_found"),
+    [
+        pytest.param("", "", "net: nets.resnet18\n", False, id="a path that names another one"),
+        pytest.param("", "", "net: nets.resnet50\n", True, id="a path that names it"),
+        pytest.param("(module)", "('nets' + module)", "", True, id="a path of which the beginning is known"),
+        pytest.param("importlib.import_module(module)", "nets", "", True, id="a name of one module"),
+    ],
+)
+def test_a_name_that_nothing_says_beside_paths_that_may_be_any(
+    tmp_path: Path, old: str, new: str, config: str, is_found: bool
+) -> None:
+    """What a path leads to is named by it: where no code, text or configuration says a name, none leads there."""
+    build = """import importlib
+import nets
+
+def build(path):
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)(None)
+"""
+    main = MAIN.replace("from nets import resnet18", "from build import build").replace(
+        "resnet18(args.weights)", "build(args.net)"
+    )
+    root = application(tmp_path, helper=ASKING, nets=NETS, build=build.replace(old, new), main=main)
+    (root / "config.yaml").write_text(config)
+    assert ("nets.py:TDL201" in found(root)) is is_found

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import PurePath
 
 from torchdevlint.flow.programs.reached.running import Running
-from torchdevlint.flow.programs.reached.trial_files import is_class_tried, is_unused
+from torchdevlint.flow.programs.reached.trial_files import is_class_tried, is_tried_on_cpu, is_unused
 from torchdevlint.flow.programs.reached.unreached import Unreached
 from torchdevlint.flow.programs.texts.callers import Callers
 from torchdevlint.flow.programs.texts.looked_up import LISTING
@@ -53,6 +53,12 @@ class Programs:
             self._coming[line] = [each for each in self._known or () if each.comes_to(self._own.path, line)]
         return self._coming[line]
 
+    def is_trial(self, program: Running) -> bool:
+        """Whether a program is the file itself, which only defines something, or also tries on the CPU what others of
+        the project import from it.
+        """
+        return program.program.path == self._own.path and is_tried_on_cpu(self._own.tree, is_imported=self._is_imported)
+
     @property
     def are_of_unknown_ways(self) -> bool:
         """Whether the file is a program itself, and nobody knows all that it runs."""
@@ -68,6 +74,10 @@ class Programs:
             or self._runs(each)
             for each in self._started
         )
+
+    @cached_property
+    def _is_imported(self) -> bool:
+        return self._callers.is_imported(self._own)
 
     @cached_property
     def _started(self) -> list[ModuleFile]:

@@ -40,15 +40,16 @@ class DeadLines:
         All calls in a program that stands alone are there.
         """
         line, programs = at.row, self._application.programs
-        coming = programs.coming_to(line) if programs is not None and programs.are_seen else None
-        if coming is not None and not coming:
+        has_programs = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
+        are_seen = programs is not None and (programs.are_seen or (self._application.is_of_several and has_programs))
+        coming = programs.coming_to(line) if programs is not None and are_seen else None
+        if programs is not None and coming is not None and all(map(programs.is_trial, coming)):
             return True
         if is_seen:
             is_unreached = coming is None and self._unreached is not None and self._unreached.holds(line)
             return self._is_gone or is_unreached or self._application.mentions.is_never_read(line) or self._is_off(at)
         if stands_alone and self._application.is_of_several and self._is_off(at):
             return True
-        has_programs = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
         if not self._application.is_of_several or not has_programs:
             return False
         is_gone = self._application.cannot_be_imported or self._application.mentions.is_never_read(line)

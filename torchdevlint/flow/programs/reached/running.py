@@ -65,7 +65,7 @@ class Running:
         ends: Callable[[ModuleFile], bool],
         commands: Iterable[str] = (),
     ) -> None:
-        self._program = program
+        self.program = program
         self._project = project
         self._ends = ends
         self.commands = commands
@@ -92,7 +92,7 @@ class Running:
     def is_known(self) -> bool:
         """Whether all that it runs is seen."""
         looked_up: list[tuple[ModuleFile, str]] = []
-        left = [self._program]
+        left = [self.program]
         while left:
             more = self._brought_by(left)
             if more is None:
@@ -108,7 +108,7 @@ class Running:
         paths = self._project.import_closure([each.path for each in files], _MOST_FILES)
         new = [each for each in paths or () if each not in self._files]
         for path in new:
-            module = self._program if path == self._program.path else self._project.library.get(path)
+            module = self.program if path == self.program.path else self._project.library.get(path)
             self._project.used(path, "", module)
             looked_up = None if module is None else looked_up_in(module, self._project)
             if module is None or looked_up is None:
@@ -128,7 +128,7 @@ class Running:
             return False
         around = first_holding(file.tree.body, line)
         if not isinstance(around, _DEFINITIONS):
-            return around is None or not is_main_guard(around) or file is self._program
+            return around is None or not is_main_guard(around) or file is self.program
         inner = first_holding(around.body, line) if isinstance(around, ast.ClassDef) else None
         held = [around, *([inner] if isinstance(inner, _FUNCTIONS) else [])]
         return all((home, each.lineno) in self._come_to for each in held)
@@ -137,7 +137,7 @@ class Running:
         for module, beginning in looked_up:
             self._come_to_names(module, beginning)
         for name in self.commands:
-            for home, definition in self.bound(self._program, name):
+            for home, definition in self.bound(self.program, name):
                 self._come(home, definition)
         for file in [each for each in self._files.values() if not self._ends(each)]:
             for statement in file.tree.body:
@@ -153,7 +153,7 @@ class Running:
 
     def _begin(self, file: ModuleFile, statement: ast.stmt) -> None:
         """What an import of the file, or its start, runs of a statement of the top level."""
-        if is_main_guard(statement) and file is not self._program:
+        if is_main_guard(statement) and file is not self.program:
             return
         if isinstance(statement, _DEFINITIONS):
             for each in statement.decorator_list:

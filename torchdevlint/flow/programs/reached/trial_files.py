@@ -74,6 +74,13 @@ def is_class_tried(tree: ast.Module) -> bool:
     return bool(read & classes) and not read & functions and all(map(_defines, tree.body))
 
 
+def is_tried_on_cpu(tree: ast.Module, *, is_imported: bool) -> bool:
+    """Whether a file only defines something, or is imported and tries on the CPU what it defines when it is started."""
+    guards = [each for each in tree.body if is_main_guard(each)]
+    is_so = is_imported and all(_is_trial_on_cpu(tree, each) for each in guards) if guards else True
+    return is_so and _only_defines(tree)
+
+
 def _defines(statement: ast.stmt) -> bool:
     """Whether a statement of the top level only binds names, or is what a file does when it is started."""
     if isinstance(statement, _BINDING) or is_main_guard(statement):

@@ -60,6 +60,8 @@ class LookedUp(Struct, frozen=True):
     module: str = _OWN
     beginning: str = ""
     ending: str = ""
+    is_path: bool = False
+    """The text is a whole path of names, of which nothing is known."""
 
 
 Meant = Mapping[str, frozenset[str]] | frozenset[str]
@@ -71,9 +73,13 @@ def looking_names_up(texts: Iterable[ModuleText]) -> list[ModuleText]:
     return [each for each in texts if each.says(_DYNAMIC)]
 
 
-def finds(file: ModuleFile, meant: Meant, project: Project) -> bool:
-    """Whether a file may look up one of the names that are `meant`."""
-    return any(_may_mean(file, each, meant, project) for each in _looked_up(file.tree))
+def finds(file: ModuleFile, meant: Meant, project: Project, *, is_said: bool = True) -> bool:
+    """Whether a file may look up one of the names that are `meant`.
+
+    Where nothing in the project says them, no path does that a module is loaded by.
+    """
+    asked = (each for each in _looked_up(file.tree) if is_said or not each.is_path)
+    return any(_may_mean(file, each, meant, project) for each in asked)
 
 
 def _may_mean(file: ModuleFile, asked: LookedUp, meant: Meant, project: Project) -> bool:
@@ -255,7 +261,8 @@ def _by_call(call: ast.Call, named: set[str], is_top_level: bool) -> Iterator[Lo
     first = call.args[0] if call.args else None
     last = path.rpartition(".")[2]
     if last in _LOADING:
-        yield LookedUp(_ANY) if first is None else LookedUp(_ANY, _beginning(first) or "", _ending(first))
+        beginning, ending = ("", "") if first is None else (_beginning(first) or "", _ending(first))
+        yield LookedUp(_ANY, beginning, ending, is_path=not beginning and not ending)
     elif last == "getmembers" and first is not None:
         yield LookedUp(dotted_path(first) or _ANY)
     elif path in named:

@@ -185,10 +185,10 @@ class Mentions:
         """Whether this file, or one that imports it, looks names up that are not written down."""
         if node not in self._tree.body:
             return False
-        own = self._project.library.get(self._project.path)
+        own, names = self._project.library.get(self._project.path), frozenset({node.name})
         read = (self._project.library.get(each.path) for each in looking_names_up(self._importers))
         files = [each for each in (own, *read) if each is not None]
-        return own is None or any(finds(each, frozenset({node.name}), self._project) for each in files)
+        return own is None or any(finds(each, names, self._project, is_said=False) for each in files)
 
 
 def _is_called_by_others(node: _Definition) -> bool:
