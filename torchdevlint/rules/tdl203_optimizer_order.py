@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `optimizer.load_state_dict(...)` for an optimizer of `torch.optim` that keeps tensors for each parameter, and the
-construction of `Adagrad`, where the same function moves the model to an accelerator only afterwards.
+construction of `Adagrad`, where the same function moves the model to an accelerator only afterwards. What another
+method of the object loads counts where that is called.
 
 ## Why is this bad?
 `model.to(device)` moves the parameters in place and knows nothing of optimizers. `load_state_dict` puts the state where
@@ -65,7 +66,7 @@ from torchdevlint.flow.facts.common import Fact, Reordering
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.moves import method_device, to_device
 from torchdevlint.flow.scope.assigned import assignments_by_path
-from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, TOP, on_cpu
 from torchdevlint.flow.state.joins import alternatives
@@ -136,17 +137,28 @@ def _see_adagrad(frame: Frame, state: State, node: ast.Call, name: str, argument
 def _see_load(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
     """``optimizer.load_state_dict(..)`` puts the state where the parameters are at that moment."""
     assert isinstance(node.func, ast.Attribute)
-    path = dotted_path(node.func.value)
+    path, cause = dotted_path(node.func.value), node
     if path is None or not isinstance(receiver, Unknown):
         return
+    while not _assignments(frame, path) and path.startswith("self.") and (led := _led_by_method(frame)) is not None:
+        if _is_moved_by_hand(frame, path):
+            return
+        cause, frame = led
     for assignment in _assignments(frame, path):
         made = assignment.value
         called = frame.evaluate(made.func, state) if isinstance(made, ast.Call) else None
         if not isinstance(made, ast.Call) or not isinstance(called, Ref) or not _keeps_state(called.name, made):
             return
-        if made.lineno > node.lineno or _is_moved_by_hand(frame, path):
+        if made.lineno > cause.lineno or _is_moved_by_hand(frame, path):
             return
-        _mark(frame, state, made, node, called.name)
+        _mark(frame, state, made, cause, called.name)
+
+
+def _led_by_method(frame: Frame) -> tuple[ast.Call, Frame] | None:
+    """``self.resume(path)``, by which another method runs this one, and the activation of that."""
+    call, outer = frame.called_at if frame.called_at is not None else (None, frame)
+    of_self = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and dotted_path(call.func.value)
+    return (call, outer) if of_self == "self" and isinstance(call, ast.Call) else None
 
 
 def _keeps_state(name: str, made: ast.Call) -> bool:
@@ -162,7 +174,7 @@ def _mark(frame: Frame, state: State, made: ast.Call, cause: ast.Call, name: str
         return
     path = _model_of(frame, made)
     if path is not None and _is_on_cpu(frame, state, path, made, cause):
-        state.bind(f"{path}.{_MARK}", Library(name, made_at=cause))
+        state.bind(f"{path}.{_MARK}", Library(name, made_at=cause, inner=Library(name, made_at=made)))
 
 
 def _model_of(frame: Frame, made: ast.Call) -> str | None:
@@ -255,14 +267,13 @@ def _see_move(frame: Frame, state: State, node: ast.Call, receiver: Value, argum
         return
     for _, each in alternatives(held, state.conditions):
         cause = each.made_at if isinstance(each, Library) else None
-        if not isinstance(each, Library) or not isinstance(cause, ast.Call) or _is_loaded_after(frame, node):
+        if not isinstance(each, Library) or not isinstance(cause, ast.Call) or _is_loaded_after(frame, node, cause):
             continue
-        loaded = isinstance(cause.func, ast.Attribute) and cause.func.attr == "load_state_dict"
-        made = _made_before(frame, cause) if loaded else None
+        made = each.inner.made_at if isinstance(each.inner, Library) and each.inner.made_at is not cause else None
         fact = partial(
             OptimizerOrder,
             machine.span_of(cause),
-            "loaded" if loaded else "made",
+            "made" if made is None else "loaded",
             machine.text_of(cause.func),
             each.name,
             path or "",
@@ -274,18 +285,17 @@ def _see_move(frame: Frame, state: State, node: ast.Call, receiver: Value, argum
         machine.record(("optimizer", cause), fact, state)
 
 
-def _made_before(frame: Frame, load: ast.Call) -> ast.expr | None:
-    """The call that made the optimizer whose state is loaded, the last one of several."""
-    path = dotted_path(load.func.value) if isinstance(load.func, ast.Attribute) else None
-    made = [each.value for each in _assignments(frame, path or "") if each.lineno <= load.lineno]
-    return made[-1] if made else None
+def _is_loaded_after(frame: Frame, move: ast.Call, cause: ast.Call) -> bool:
+    """Whether a state is loaded into something after the move, which puts it where the parameters are then.
 
-
-def _is_loaded_after(frame: Frame, move: ast.Call) -> bool:
-    """Whether a state is loaded into something after the move, which puts it where the parameters are then."""
+    The method that `cause` calls may be called again.
+    """
     scope = frame.function or frame.machine.tree
-    after = (each for each in nodes_in(scope, ast.Attribute) if each.attr == "load_state_dict")
-    return any(each.lineno > move.lineno and "optim" in (dotted_path(each.value) or "").lower() for each in after)
+    after = [each for each in nodes_in(scope, ast.Attribute) if each.lineno > move.lineno]
+    if last_name(cause.func) != "load_state_dict" and last_name(cause.func) in {each.attr for each in after}:
+        return True
+    loads = (each for each in after if each.attr == "load_state_dict")
+    return any("optim" in (dotted_path(each.value) or "").lower() for each in loads)
 
 
 FUNCTIONS = {"torch.optim.Adagrad": _see_adagrad, "torch.optim.adagrad.Adagrad": _see_adagrad}
