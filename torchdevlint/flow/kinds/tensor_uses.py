@@ -186,6 +186,8 @@ def _static(
             return Library("", module=True)
         built = _built(function, node.id)
         return None if built is None else _called_module(frame, built, closure, owner, function, lookups - 1)
+    if isinstance(node, ast.Call):
+        return _called_module(frame, module_in(node), closure, owner, function, lookups - 1)
     if isinstance(node, ast.Subscript):
         container = _static(frame, node.value, closure, owner, function, lookups - 1)
         return Library("", module=True) if isinstance(container, Library) and container.module else None
@@ -203,32 +205,30 @@ def _static(
     return None
 
 
-def _built(function: Scope, name: str) -> ast.Call | None:
-    """``Net()`` in ``net = Net().to(device)``, if a function binds the name nowhere else."""
-    made = values_by_path(function).get(name, [])
-    if len(made) != 1 or sum(bound for _, bound, _ in bindings_in(function).get(name, ())) != 1:
+def _built(function: Scope, name: str) -> ast.expr | None:
+    """``Net()`` in ``net = Net().to(device)``, if a function binds the name to nothing but this, and what it gives."""
+    values = values_by_path(function).get(name, [])
+    if not values or sum(bound for _, bound, _ in bindings_in(function).get(name, ())) != len(values):
         return None
-    call = module_in(made[0])
-    return call if isinstance(call, ast.Call) else None
+    made = [each for each in map(module_in, values) if dotted_path(each) != name]
+    return made[0] if len(made) == 1 else None
 
 
 def _called_module(
-    frame: Frame, call: ast.Call, closure: Closure, owner: ClassInfo | None, function: Scope, lookups: int
+    frame: Frame, call: ast.expr, closure: Closure, owner: ClassInfo | None, function: Scope, lookups: int
 ) -> Value | None:
     """The Module that a call makes: of a class of the file, or a layer of torch.
 
     A container and a wrapper take what is first in them.
     """
-    made = _static(frame, call.func, closure, owner, function, lookups)
+    made = _static(frame, call.func, closure, owner, function, lookups) if isinstance(call, ast.Call) else None
     if isinstance(made, Cls):
         return Obj(made.info, TOP) if made.info.is_module else None
-    if not isinstance(made, Ref) or not is_torch_module(made.name):
+    if not isinstance(call, ast.Call) or not isinstance(made, Ref) or not is_torch_module(made.name):
         return None
     if made.name != "torch.nn.Sequential" and made.name not in torch_api.WRAPPER_MODULES:
         return Library("", module=True)
-    first = call.args[0] if call.args else None
-    if isinstance(first, ast.Name):
-        held = _static(frame, first, closure, owner, function, lookups - 1)
-        return held if isinstance(held, (Obj, Library)) else None
-    inner = None if first is None else module_in(first)
-    return _called_module(frame, inner, closure, owner, function, lookups) if isinstance(inner, ast.Call) else None
+    if not call.args:
+        return None
+    held = _static(frame, call.args[0], closure, owner, function, lookups - 1)
+    return held if isinstance(held, (Obj, Library)) else None
