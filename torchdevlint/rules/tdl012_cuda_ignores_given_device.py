@@ -84,6 +84,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
+from torchdevlint.flow.scope.naming_cuda import is_numbered
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import argument_added, call_replaced, fix, replaced
 from torchdevlint.rules.wording import code, edit
@@ -142,7 +143,7 @@ def _edit(fact: IgnoresGivenDevice) -> Edit | None:
         return argument_added(fact.call, fact.at, fact.given)
     if fact.kind in ("flag", "switch", "lone", "module", *_MET_ELSEWHERE):
         return None
-    if fact.text == ".cuda()":
+    if fact.text in (".cuda()", ".cuda(0)"):
         asynchronous = ", non_blocking=True" if _is_asynchronous(fact) else ""
         return call_replaced(fact.call, fact.at, "cuda", f".to({fact.given}{asynchronous})")
     if fact.named_at is None or fact.named_at.file:
@@ -161,7 +162,7 @@ def _message(fact: IgnoresGivenDevice) -> str:
         return f"{code(fact.text)} is done whatever {code(fact.given)} says, which decides the other moves"
     if fact.kind in ("default", "switch"):
         return f"the call leaves {code(fact.text)} as it is, but {code(fact.given)} says which device it has to be"
-    which = "first" if "cuda:0" in fact.text else "current"
+    which = "first" if "cuda:0" in fact.text or is_numbered(fact.text) else "current"
     if fact.kind == "lone":
         return f"{code(fact.text)} means the {which} GPU, in a file that follows devices, such as {code(fact.given)}"
     if fact.kind == "module":

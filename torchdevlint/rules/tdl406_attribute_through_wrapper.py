@@ -82,7 +82,6 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow.checks.literals.placement import is_within
 from torchdevlint.flow.checks.loads.wrap_order import (
     attributes_before,
     calls_before,
@@ -94,6 +93,7 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds import wrappers
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.parts_of_run import is_within
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives

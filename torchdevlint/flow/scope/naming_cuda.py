@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import defaults, mentions_device, public_path
 from torchdevlint.source.functions import AnyFunction
-from torchdevlint.source.nodes import once_a_node
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _CHOOSING = ("torch.cuda.device", "torch.cuda.device_of")
 
@@ -18,12 +18,14 @@ def names_cuda(node: ast.AST) -> str | None:
         return None
     if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
         given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
-        return ".cuda()" if not given else None
+        return ".cuda()" if not given else ".cuda(0)" if _is_first(given[0]) else None
     if isinstance(node.func, ast.Attribute) and node.func.attr == "type" and node.args:
         path = _path_or_text(node.args[0])
         return path if path.startswith("torch.cuda.") and path.endswith("Tensor") else None
     for each in naming_arguments(node):
         value = each.args[0] if isinstance(each, ast.Call) else each
+        if _is_first(value):
+            return ".to(0)" if each in node.args else "device=0"
         return f'"{value.value}"'  # type: ignore[attr-defined]
     path = public_path(node.func)
     if any(keyword.arg == "device" for keyword in node.keywords):
@@ -53,12 +55,43 @@ def cuda_in_words(node: ast.AST) -> str:
 
 
 def naming_arguments(node: ast.Call) -> Iterator[ast.expr]:
-    """The arguments that are ``"cuda"``, ``"cuda:0"``, or a device that is made of one of these."""
+    """The arguments that are ``"cuda"``, ``"cuda:0"``, or a device that is made of one of these; also a 0 for a device.
+
+    The first argument of anything else than ``to`` may be a size.
+    """
+    moves = isinstance(node.func, ast.Attribute) and node.func.attr == "to"
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+        return
     for each in device_arguments(node):
         is_made = isinstance(each, ast.Call) and bool(each.args) and public_path(each.func) == "torch.device"
         value = each.args[0] if is_made else each  # type: ignore[attr-defined]
-        if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
+        named = isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0")
+        if named or (_is_first(value) and (moves or each not in node.args)):
             yield each
+
+
+def _is_first(node: ast.expr) -> bool:
+    """Whether it is the number of the first GPU."""
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == 0
+
+
+def is_numbered(text: str) -> bool:
+    """Whether what names CUDA is the number of the first GPU alone."""
+    return text.endswith(("(0)", "=0"))
+
+
+@once_a_node
+def names_another_gpu(tree: ast.AST) -> bool:
+    """Whether a file puts something on a GPU by another number than 0, so that it means each of them."""
+    moves = (each for each in nodes_in(tree, ast.Call) if isinstance(each.func, ast.Attribute))
+    by_place = (each.args[0] for each in moves if each.args and each.func.attr in ("cuda", "to"))  # type: ignore[attr-defined]
+    by_name = (each.value for each in nodes_in(tree, ast.keyword) if each.arg == "device")
+    return any(_is_another(each) for each in (*by_place, *by_name))
+
+
+def _is_another(node: ast.expr) -> bool:
+    held = node.value if isinstance(node, ast.Constant) else None
+    return (type(held) is int and held > 0) or (isinstance(held, str) and held[:5] == "cuda:" and held != "cuda:0")
 
 
 def device_arguments(node: ast.Call) -> list[ast.expr]:

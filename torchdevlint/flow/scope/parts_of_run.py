@@ -67,3 +67,9 @@ def _acting(scope: ast.AST) -> frozenset[str]:
     stored = (each for each in nodes_in(scope, ast.Attribute) if not isinstance(each.ctx, ast.Load))
     paths = (dotted_path(each) or "" for each in (*called, *stored) if isinstance(each, ast.Attribute))
     return frozenset(map(first_name, paths))
+
+
+def is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
+    """Whether a node is in the lines of a body."""
+    line: int = node.lineno  # type: ignore[attr-defined]
+    return body[0].lineno <= line <= (body[-1].end_lineno or line)

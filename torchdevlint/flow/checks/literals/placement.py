@@ -22,10 +22,13 @@ from torchdevlint.flow.scope.naming_cuda import (
     cuda_defaults,
     cuda_in_words,
     device_arguments,
+    is_numbered,
+    names_another_gpu,
     names_cuda,
     naming_arguments,
 )
 from torchdevlint.flow.scope.other_arms import is_for_another_arm
+from torchdevlint.flow.scope.parts_of_run import is_within
 from torchdevlint.flow.scope.switches import stands_under_switch
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, Device, Origin, Relation, stays_behind
@@ -197,6 +200,8 @@ def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: 
 
 def record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
+    if is_numbered(text) and names_another_gpu(machine.reading.tree_here):
+        return
     machine.explain(*hardcoded.keys_of(node))
     scope = scope_of(frame, node)
     is_meant = sets_current_gpu(scope, getattr(node, "lineno", 0)) or is_for_another_arm(scope, node, found.text)
@@ -263,12 +268,6 @@ def asks_only_the_machine(frame: Frame, node: ast.AST) -> bool:
         return False
     around = [each for each in nodes_in(scope, ast.If) if is_within(node, each.body)]
     return bool(around) and all(not each.orelse and asks_for_cuda(each.test) for each in around)
-
-
-def is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
-    """Whether a node is in the lines of a body."""
-    line: int = node.lineno  # type: ignore[attr-defined]
-    return body[0].lineno <= line <= (body[-1].end_lineno or line)
 
 
 def _script_moves(frame: Frame) -> bool:
