@@ -29,7 +29,7 @@ from torchdevlint.engine import check_bytes, check_paths
 from torchdevlint.files import is_folder
 from torchdevlint.fix.changes import Fixes
 from torchdevlint.fix.choice import has_applicable
-from torchdevlint.garbage import THRESHOLDS
+from torchdevlint.garbage import THRESHOLDS, keep_freed_memory
 from torchdevlint.model import Run, run_of
 from torchdevlint.report.terminal import escape, name
 
@@ -113,6 +113,7 @@ def _lint(
     # are kept for the files that import them are up to a million objects, which no search should go through.
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
+    keep_freed_memory()
     lines: report.Lines = report.lines_of_file
     if stdin is not None:
         run = run_of([check_bytes(stdin, filename, settings.of(filename)) for filename in found.files])

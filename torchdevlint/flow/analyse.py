@@ -27,7 +27,7 @@ from torchdevlint.flow.scope import input_pipeline
 from torchdevlint.flow.scope.default_changes import changes_default
 from torchdevlint.flow.scope.names import is_one_of, parameter_names
 from torchdevlint.flow.scope.programs import functions_apart_from
-from torchdevlint.flow.scope.traced import functions_when_traced
+from torchdevlint.flow.scope.traced import OTHER_RUNTIMES, functions_when_traced
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.entries import Entry
@@ -166,7 +166,8 @@ def _run(machine: Machine) -> None:
     tree = machine.tree
     _scan(machine, tree)
     machine.emit(FileStarted(machine))
-    machine.looked_at.update(functions_when_traced(tree))
+    if not OTHER_RUNTIMES.isdisjoint(machine.words):
+        machine.looked_at.update(functions_when_traced(tree))
     touched = _run_module(machine, tree)
     machine.default_changed |= any(map(_is_built_by_a_change, machine.classes.values()))
     seen: set[ast.ClassDef] = set()

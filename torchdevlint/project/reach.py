@@ -24,6 +24,7 @@ _OF_PYTORCH = ("_C", "csrc", "lib", "nn/parallel/distributed.py")
 _MOST = 400
 """Names that are followed for one file; with more, the answer is yes."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = frozenset({*_FUNCTIONS, ast.ClassDef})
 _MOVES = frozenset(MOVING_METHODS.split())
 
 
@@ -121,7 +122,11 @@ class _Search:
         level: list[ast.AST] = [statement]
         while level:
             yield from level
-            level = [each for node in level for each in self._parts(module, node) if isinstance(each, ast.AST)]
+            if _DEFINITIONS.isdisjoint(map(type, level)):
+                parts = below(level)
+            else:
+                parts = [each for node in level for each in self._parts(module, node)]
+            level = [each for each in parts if isinstance(each, ast.AST)]
 
     def _parts(self, module: ModuleFile, node: ast.AST) -> list[ast.AST]:
         if isinstance(node, ast.ClassDef):

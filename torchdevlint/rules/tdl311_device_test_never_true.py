@@ -128,27 +128,30 @@ class NeverTrue(Fact, frozen=True):
 
 
 _CPU_TYPES = torch_api.TENSOR_CLASSES - torch_api.ANY_TENSOR
-_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_EQUALS = frozenset({ast.Eq, ast.NotEq})
+_AMONG = frozenset({ast.In, ast.NotIn})
+_OF_NUMBERS = _EQUALS | {ast.Lt, ast.LtE, ast.Gt, ast.GtE}
 _OF_GPU = regex(r"\b(cuda|xpu|mps|npu|hpu)\.\w*Tensor|is_cuda")
 """What a function says that knows of the types of accelerators too."""
 
 
 def _note_comparison(event: Compared) -> None:
-    node, symbol = event.node, event.node.ops[0]
-    for at, value in ((node.left, event.left), (node.comparators[0], event.right)):
-        if isinstance(symbol, (*_ORDERS, ast.Eq, ast.NotEq)) and isinstance(value, Ref) and value.name in COUNTS:
-            _record_uncalled(event.frame, event.state, at, "uncounted")
-    if not isinstance(symbol, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+    node, symbol = event.node, type(event.node.ops[0])
+    if symbol in _OF_NUMBERS:
+        for at, value in ((node.left, event.left), (node.comparators[0], event.right)):
+            if isinstance(value, Ref) and value.name in COUNTS:
+                _record_uncalled(event.frame, event.state, at, "uncounted")
+    if symbol not in _EQUALS and symbol not in _AMONG:
         return
     if is_list_of_names(event.frame.function or event.frame.machine.tree, node):
         _record_comparison(event, "list", node.left, node.comparators[0], event.right)
         return
     sides = [(node.left, event.left, node.comparators[0], event.right)]
-    if isinstance(symbol, (ast.Eq, ast.NotEq)):
+    if symbol in _EQUALS:
         sides.append((node.comparators[0], event.right, node.left, event.left))
     for asked, value, wanted_node, wanted in sides:
-        kind = _kind(event.frame, event.state, asked, value, wanted, isinstance(symbol, (ast.In, ast.NotIn)))
-        if kind == "number" and not (isinstance(symbol, ast.Eq) and _is_made_of_name(event, wanted_node)):
+        kind = _kind(event.frame, event.state, asked, value, wanted, symbol in _AMONG)
+        if kind == "number" and not (symbol is ast.Eq and _is_made_of_name(event, wanted_node)):
             continue  # what follows ``!=`` is a move, which does nothing to what is there
         if kind and not _asks_more(event.frame, node, asked) and not only_tunes(event.frame, event.state, node):
             _record_comparison(event, kind, asked, wanted_node, wanted)

@@ -35,9 +35,8 @@ def keep_imports(tree: ast.Module) -> None:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             on_top.pop(statement.name, None)
     for each in names:
-        public = on_top.get(each.id)
-        if public is not None:
-            each.__dict__[_IMPORTED] = public
+        if each.id in on_top:
+            each.__dict__[_IMPORTED] = on_top[each.id]
     _keep_in_functions(tree, on_top)
 
 

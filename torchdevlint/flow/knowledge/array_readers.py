@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 LIBRARIES = (
     "numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.", "torchaudio.save",
 )  # fmt: skip
@@ -27,6 +29,7 @@ _PASSES_ON = (
 `train_test_split` of scikit-learn 1.9.1 did where it was executed; the other two do so by the same helper."""
 
 
+@lru_cache(maxsize=4096)
 def reads_on_host(name: str) -> bool:
     """Whether a library function turns its tensors into arrays."""
     reads = name.startswith(LIBRARIES) and not name.startswith(_PASSES_ON)

@@ -190,9 +190,9 @@ def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: Stat
     """
     filled, sized, shape = holds, test, None
     if isinstance(test, ast.Compare):
-        operator, sized = test.ops[0], test.left
-        shape = _whole_shape(test.comparators[0])
-        if shape is None and not is_zero(test.comparators[0]):
+        operator, sized, right = test.ops[0], test.left, test.comparators[0]
+        shape = None if isinstance(right, ast.Constant) else _whole_shape(right)
+        if shape is None and not is_zero(right):
             return
         filled = fails if isinstance(operator, ast.Eq) else holds if isinstance(operator, (ast.NotEq, ast.Gt)) else None
     node = _sized(sized) if shape is None else _shaped(sized)
@@ -209,9 +209,13 @@ def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: Stat
 
 def _resizes(frame: Frame) -> bool:
     """Whether a class gives tensors another size in place, so that what it made empty may be filled by then."""
-    classes = [each.node for each in frame.owner.mro] if frame.owner is not None else []
-    calls = (each.func for owner in classes for each in nodes_in(owner, ast.Call))
-    return any(isinstance(each, ast.Attribute) and each.attr in _RESIZES for each in calls)
+    return frame.owner is not None and any(_calls_resize(each.node) for each in frame.owner.mro)
+
+
+@once_a_node
+def _calls_resize(owner: ast.ClassDef) -> bool:
+    called = (each.func for each in nodes_in(owner, ast.Call))
+    return any(isinstance(each, ast.Attribute) and each.attr in _RESIZES for each in called)
 
 
 _RESIZES = frozenset({"resize_", "resize_as_", "set_"})

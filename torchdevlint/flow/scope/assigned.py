@@ -23,12 +23,15 @@ def assignments_by_path(scope: ast.AST) -> dict[str, list[Assignment]]:
 @once_a_node
 def values_by_path(scope: ast.AST) -> dict[str, list[ast.expr]]:
     """The values of all assignments in a scope by the paths of their targets."""
-    bound = ((target, each.value) for each in assignments_in(scope) for target in each.targets)
     found: dict[str, list[ast.expr]] = {}
-    for target, value in bound:
-        path = dotted_path(target)
-        if path is not None and found.setdefault(path, [])[-1:] != [value]:  # as in ``a = a = value``
-            found[path].append(value)
+    for each in assignments_in(scope):
+        for target in each.targets:
+            path = dotted_path(target)
+            values = found.get(path) if path is not None else None
+            if values is None and path is not None:
+                found[path] = [each.value]
+            elif values is not None and values[-1] is not each.value:  # as in ``a = a = value``
+                values.append(each.value)
     return found
 
 

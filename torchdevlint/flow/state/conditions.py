@@ -35,21 +35,26 @@ def either(one: Conditions, other: Conditions) -> Conditions | None:
     if len(one) == len(other) == 1:
         (key, arm), (other_key, other_arm) = one[0], other[0]
         return () if arm is not other_arm and key == other_key else None
-    rest, others = [], []
+    mine = theirs = None
+    is_one = True
     for each in one:
         if each not in other:
-            rest.append(each)  # noqa: PERF401 (before Python 3.12 a comprehension is a call)
-    if not rest:
+            if mine is not None:
+                is_one = False
+                break
+            mine = each
+    if mine is None:
         return one
     for each in other:
         if each not in one:
-            others.append(each)  # noqa: PERF401
-    if not others:
+            if theirs is not None or not is_one:
+                return None
+            theirs = each
+    if theirs is None:
         return other
-    if len(rest) == len(others) == 1:
-        (key, arm), (other_key, other_arm) = rest[0], others[0]
-        if key == other_key and arm is not other_arm:
-            return tuple([each for each in one if each != (key, arm)])
+    (key, arm), (other_key, other_arm) = mine, theirs
+    if key == other_key and arm is not other_arm:
+        return tuple([each for each in one if each != mine])
     return None
 
 

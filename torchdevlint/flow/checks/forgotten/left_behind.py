@@ -42,10 +42,19 @@ def record(
         machine.record(key, make, state)
 
 
+class _Memory:
+    """How often one file moves anything, by its text; not counted yet at first."""
+
+    def __init__(self) -> None:
+        self.moves = -1
+
+
 def moves_any(machine: Machine, least: int = 1) -> bool:
     """Whether a file that uses torch moves anything, `least` times or more, by its text."""
-    text = machine.reading.source.text
-    return text.count(".to(") + text.count(".cuda(") >= least and imports_torch(machine.tree)
+    memory, text = machine.memory(_Memory), machine.reading.source.text
+    if memory.moves < 0:
+        memory.moves = text.count(".to(") + text.count(".cuda(")
+    return memory.moves >= least and imports_torch(machine.tree)
 
 
 def _name_of(scope: Scope | str) -> str:
