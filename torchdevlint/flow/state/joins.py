@@ -145,21 +145,22 @@ def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
             _add(merged, extended(outer, inner) if outer and inner else outer or inner, each)
             if len(merged) > _HOPELESS:
                 return UNKNOWN
-    merged = merged if len(merged) <= MAX_ALTERNATIVES else _fewer(merged)
+    merged = merged if len(merged) <= MAX_ALTERNATIVES else fewer(merged)
     if len(merged) > MAX_ALTERNATIVES or not merged:
         return UNKNOWN
     return merged[0][1] if len(merged) == 1 else Choice(tuple(merged))
 
 
-def _fewer(merged: list[tuple[Conditions, Value]]) -> list[tuple[Conditions, Value]]:
-    """The same alternatives of a tensor, or None: those in one place are one, under what holds for all of them."""
-    if not all(type(value) is Tensor or value == NONE for _, value in merged):
+def fewer(merged: list[tuple[Conditions, Value]]) -> list[tuple[Conditions, Value]]:
+    """The same alternatives of a tensor, a container or None: those in one place are one, under what holds for all."""
+    of_tensor = all(type(value) is Tensor or value == NONE for _, value in merged)
+    if not (of_tensor or all(type(value) in (Seq, Map) or value in (NONE, UNKNOWN) for _, value in merged)):
         return merged  # what wraps a model once or twice is told apart by its conditions alone
     kept: list[tuple[Conditions, Value]] = []
     for at, value in merged:
         for place, (other_at, other) in enumerate(kept):
-            both = None if are_parted_by_switch(other, other_at, value, at) else merge(other, value)
-            if both is not None:
+            apart = are_parted_by_switch(other, other_at, value, at) if of_tensor else other != value
+            if (both := None if apart else merge(other, value)) is not None:
                 kept[place] = tuple(each for each in other_at if each in at), both
                 break
         else:
@@ -235,8 +236,7 @@ def _merge_numbers(one: Value, other: Value) -> Number | None:
 def _merge_objects(one: Obj, other: Obj) -> Obj | None:
     if one.info is not other.info or (one.device != other.device and TOP not in (one.device, other.device)):
         return None
-    given = one.given if one.given == other.given else ()
-    return Obj(one.info, join_devices(one.device, other.device), given=given)
+    return Obj(one.info, join_devices(one.device, other.device), given=one.given if one.given == other.given else ())
 
 
 def _merge_sequences(one: Seq, other: Any, one_if: Conditions = (), other_if: Conditions = ()) -> Seq:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.state.conditions import compatible, extended
 from torchdevlint.flow.state.devices import Device
-from torchdevlint.flow.state.joins import alternatives, choose
+from torchdevlint.flow.state.joins import alternatives, choose, fewer
 from torchdevlint.flow.state.tensors import in_common
 from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import NONE, Choice, Conditions, Names, Value
@@ -91,6 +91,8 @@ def depth_of(path: str) -> int:
 def one_of_few(choice: Choice) -> Value:
     """What is called of a choice, where that is not None: few alternatives, or else what they have in common."""
     there = without_none(choice)
+    if len(there.alternatives) > _MAX_DISTRIBUTED:
+        there = Choice(tuple(fewer(list(there.alternatives))))  # a test more, and a tensor is where it was
     return there if len(there.alternatives) <= _MAX_DISTRIBUTED else in_common(there)
 
 
