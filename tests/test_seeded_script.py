@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(SEEDED)]
 
 import results  # noqa: E402
 from kinds import KINDS, File  # noqa: E402
+from prove import moved_back  # noqa: E402
 
 HEAD = "import torch\nimport torch.nn as nn\n"
 
@@ -147,6 +148,46 @@ def test_seeds_are_scored_stored_listed_and_put_on_the_page(package: Path, tmp_p
     assert run(tmp_path, "table", "--page", str(page)).returncode == 0
     assert "| factory | 2 | 1 | 50% |" in page.read_text(encoding="utf-8")
     assert run(tmp_path, "table", "--page", str(page), "--check").returncode == 0
+
+
+def test_a_bug_is_proved_where_the_right_code_passes_and_the_changed_code_fails(package: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (package / "model.py").write_text(
+        "import torch\n\n\n"
+        "def f(x: torch.Tensor):\n    return x + torch.zeros(x.shape, device=x.device)\n\n\n"
+        "def g(d: torch.device):\n    return helper(torch.ones(3, device=d))\n\n\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.put(scale=torch.ones(3))\n\n"
+        "    def put(self, **given):\n"
+        "        for name, each in given.items():\n"
+        "            self.register_buffer(name, each)\n\n"
+        "    def forward(self, x: torch.Tensor):\n"
+        "        return x * self.scale + torch.ones(3, device=x.device)\n",
+        encoding="utf-8",
+    )
+    cache = ("--cache", str(tmp_path / "cache"), "--kind", "factory")
+    assert run(tmp_path, "update", "accelerate==1.0.1", "--pinned", "--jobs", "1", *cache).returncode == 0
+    done = run(tmp_path, "prove", *cache, "--seconds", "20", "--most-seconds", "60")
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "proved.jsonl").read_text(encoding="utf-8").splitlines()]
+    told = {int(row["key"].split(":")[1]): row["verdict"] for row in rows}
+    assert told == {5: "proved", 9: "could not be run", 22: "proved"}, done.stderr
+    assert "3 bugs: 2 are proved" in done.stdout
+    page = tmp_path / "page.md"
+    page.write_text("<!-- seeded:begin -->\n<!-- seeded:end -->\n", encoding="utf-8")
+    assert run(tmp_path, "table", "--page", str(page)).returncode == 0
+    assert "| 2 | 2 |\n" in page.read_text(encoding="utf-8")
+
+
+def test_a_region_of_a_changed_file_is_found_where_it_was() -> None:
+    data = HEAD.encode() + "é = torch.zeros(3, device=d) + 1\nx = x.to(device)\n".encode()
+    file = File(data)
+    (of_factory,), (of_result,) = list(KINDS["factory"](file)), list(KINDS["result"](file))
+    assert moved_back(of_factory, data, [3, 5, 3, 19]) == [3, 5, 3, 29]
+    assert moved_back(of_factory, data, [3, 22, 3, 23]) == [3, 32, 3, 33]
+    assert moved_back(of_result, data, [4, 1, 4, 13]) == [4, 5, 4, 17]
 
 
 def test_a_verdict_needs_a_reason(package: Path, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +11,13 @@ import jsonl
 import tables
 from corpus import CorpusError
 from kinds import KINDS
+from prove import LOAD, NOT_RUN, NOT_SHOWN, PROVED, RIGHT_FAILS, Proof
+from prove import VERDICTS as OF_PROOFS
 from score import Outcome
 
 HEADER = ("kind", "bugs", "found", "recall", "misses judged", "of them real", "recall of real ones")
+OF_EXECUTION = ("proved", "of them found")
+_LACKING = ("is not installed here", "a part of its package is missing")
 VERDICTS = ("real", "none")
 
 
@@ -39,6 +44,19 @@ def load(data: Path) -> dict[str, Verdict]:
     return {each.key: each for each in judged}
 
 
+def load_proofs(data: Path) -> list[Proof]:
+    """What executing the bugs has shown; nothing where none was executed."""
+    path = data / "proved.jsonl"
+    try:
+        proofs = [Proof(**row) for row in jsonl.read(path)] if path.is_file() else []
+    except TypeError as error:
+        raise CorpusError(f"{path}: {error}") from error
+    wrong = [each.key for each in proofs if each.verdict not in OF_PROOFS]
+    if wrong:
+        raise CorpusError(f"{path}: {wrong[0]} has no verdict out of {', '.join(OF_PROOFS)}")
+    return proofs
+
+
 def corrected(found: int, missed: int, judged: Sequence[Verdict]) -> float | None:
     """Found bugs among the real ones, where as many of all misses are real as of those that were judged."""
     if missed and not judged:
@@ -51,9 +69,35 @@ def columns(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str
     return tables.columns(HEADER, _rows(outcomes, verdicts))
 
 
-def markdown(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
+def markdown(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict], proofs: Sequence[Proof]) -> str:
     packages = ", ".join(sorted({each.label for each in outcomes}))
-    return f"{tables.markdown(HEADER, _rows(outcomes, verdicts))}\n\nSeeded into {packages}."
+    proved = {each.key for each in proofs if each.verdict == PROVED}
+    of_kinds = [[each for each in outcomes if each.kind == kind] for kind in KINDS]
+    counts = [_proved(each, proved) for each in (*of_kinds, outcomes)]
+    rows = [[*row, *more] for row, more in zip(_rows(outcomes, verdicts), counts, strict=True)]
+    text = f"{tables.markdown((*HEADER, *OF_EXECUTION), rows)}\n\n{told_of_proofs(outcomes, proofs)}"
+    return f"{text}\n\nSeeded into {packages}."
+
+
+def _proved(outcomes: Sequence[Outcome], proved: Set[str]) -> list[str]:
+    shown = [each for each in outcomes if each.key in proved]
+    return [str(len(shown)), str(sum(each.found for each in shown))]
+
+
+def told_of_proofs(outcomes: Sequence[Outcome], proofs: Sequence[Proof]) -> str:
+    """How many bugs an execution shows, and why it does not show the others."""
+    keys = {each.key for each in outcomes}
+    mine = [each for each in proofs if each.key in keys]
+    counts = Counter(each.verdict for each in mine)
+    lacking = sum(any(part in each.why for part in _LACKING) for each in mine if each.verdict == NOT_RUN)
+    proved = {each.key for each in mine if each.verdict == PROVED}
+    found = sum(each.found for each in outcomes if each.key in proved)
+    return (
+        f"Executed on simulated accelerators were {len(mine)} bugs: {counts[PROVED]} are proved, of which {found} are "
+        f"found; {counts[LOAD]} are loads that fail when they are executed alone; {counts[NOT_SHOWN]} ran and showed "
+        f"nothing; of {counts[RIGHT_FAILS]} the right code does not pass with the same values; {counts[NOT_RUN]} could "
+        f"not be run, {lacking} of them because a library, or a part of one, is not installed."
+    )
 
 
 def _rows(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> list[list[str]]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import groupby
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -77,22 +76,35 @@ def _file(each: Seeded) -> tuple[str, str]:
 def _of_file(seeded: list[Seeded]) -> list[Outcome]:
     path = seeded[0].root / seeded[0].path
     data = path.read_bytes()
-    check = partial(engine.check_bytes, filename=str(path), settings=_settings())
-    before = Counter(map(_identity, check(data).diagnostics))
     outcomes = []
     for each in seeded:
         changed = each.seed.applied(data)
         if not _is_whole(changed):
             continue
-        result: FileResult = check(changed)
-        new = [one for one in result.diagnostics if before[_identity(one)] == 0]
-        first, last = _extent(changed, each.seed.row)
-        codes = sorted({one.code for one in new if any(first <= row <= last for row in _rows(one))})
+        codes = sorted({one.code for one in noticed(data, changed, str(path), each.seed.row)})
         lines = [text.decode(errors="replace").split("\n")[each.seed.row - 1].strip() for text in (data, changed)]
         outcomes.append(
             Outcome(each.key, each.seed.kind, each.label, each.path, each.seed.row, *lines, codes=tuple(codes))
         )
     return outcomes
+
+
+def noticed(data: bytes, changed: bytes, path: str, row: int) -> list[Diagnostic]:
+    """The findings that are new in the changed file, with a place near the row of the edit."""
+    before = _identities(data, path)
+    first, last = _extent(changed, row)
+    new = [one for one in _checked(changed, path).diagnostics if _identity(one) not in before]
+    return [one for one in new if any(first <= each <= last for each in _rows(one))]
+
+
+@lru_cache(maxsize=1)
+def _identities(data: bytes, path: str) -> frozenset[tuple[str, int, str]]:
+    """The findings of the file as it is, which is asked for once for all of its bugs."""
+    return frozenset(map(_identity, _checked(data, path).diagnostics))
+
+
+def _checked(data: bytes, path: str) -> FileResult:
+    return engine.check_bytes(data, filename=path, settings=_settings())
 
 
 @lru_cache(maxsize=1)
