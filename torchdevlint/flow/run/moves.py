@@ -16,7 +16,20 @@ from torchdevlint.flow.state.joins import distribute
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import at
-from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Dtype, Library, Obj, Ref, Step, Tensor, Value
+from torchdevlint.flow.state.values import (
+    NONE,
+    Choice,
+    Const,
+    Dev,
+    Dtype,
+    Library,
+    Obj,
+    Ref,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
 
 
 def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: Device | None) -> Tensor:
@@ -139,3 +152,11 @@ def _part_moved(part: Value, device: Device, placed: Step) -> Value:
     if isinstance(part, Library) and part.module and part.device is not None:
         return as_moved(part, device, placed)
     return part
+
+
+def bind_moved(state: State, path: str, moved: Library) -> None:
+    """Let a name hold a model of unknown class after its move; what wraps the model on some paths still wraps it."""
+    held = state.env.get(path) or state.paths.get(path)
+    both = isinstance(held, Choice) and any(getattr(each, "prefix", "") for _, each in held.alternatives)
+    found = distribute(held, lambda each: moved if type(each) is Unknown else each) if both else moved  # type: ignore[arg-type]
+    state.bind(path, found)

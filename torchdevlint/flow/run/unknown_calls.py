@@ -15,7 +15,7 @@ from torchdevlint.flow.run.batch_beside import compare_with_batch, compare_with_
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.kernel_launches import is_launch, launch
 from torchdevlint.flow.run.model_places import GIVE_PARAMETERS, parameters_of_kept
-from torchdevlint.flow.run.moves import after_tested, method_device, number_of_device, to_device
+from torchdevlint.flow.run.moves import after_tested, bind_moved, method_device, number_of_device, to_device
 from torchdevlint.flow.run.numpy_reads import note_unknown
 from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import Operands
@@ -177,7 +177,7 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
         made = _constructs(frame, state, receiver) or _is_called_by_name(frame, node, receiver)
         return Library("", True, device, placed=step) if made else Unknown(given=device)
     moved = Library("", True, device, placed=step)
-    state.bind(path, moved)
+    bind_moved(state, path, moved)
     if isinstance(receiver, ast.Attribute):
         holder = frame.evaluate(receiver.value, state)
         if isinstance(holder, Obj) and isinstance(holder.info.attributes.get(receiver.attr), Unknown):
