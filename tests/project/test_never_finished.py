@@ -93,3 +93,53 @@ def test_a_piece_of_a_program(tmp_path: Path) -> None:
 def test_the_error_itself(tmp_path: Path) -> None:
     (tmp_path / "outer.py").write_text("import torch\n\ndef made():\n    return torch.zeros(3, device=cuda)\n")
     assert found(tmp_path) == ["outer.py:TDL303"]
+
+
+CALLED = """import torch
+from torch import nn
+from helpers import *
+
+def match(x: torch.Tensor):
+    points = torch.zeros(3) + x.unsqueeze(0)
+    return points
+
+class Loss(nn.Module):
+    def forward(self, x, device):
+        BODY
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "more", "expected"),
+    [
+        ("return match(Variable(x))", "", ["grids.py:TDL014"]),
+        ("x = Variable(x)\n        return match(x)", "", []),
+        ("x = match(x)\n        return Variable(x)", "", ["grids.py:TDL003"]),
+        ("x = Variable(x)\n        return match(x)", "\ndef other(x):\n    return match(x)\n", ["grids.py:TDL003"]),
+        ("x = Variable(x)\n        return x", "", ["grids.py:TDL014"]),
+    ],
+)
+def test_what_is_called_after_such_a_name_alone(tmp_path: Path, body: str, more: str, expected: list[str]) -> None:
+    (tmp_path / "helpers.py").write_text("import time\n")
+    assert called(tmp_path, body, more) == expected
+
+
+def test_a_star_that_binds_the_name(tmp_path: Path) -> None:
+    (tmp_path / "helpers.py").write_text("from torch.autograd import Variable\n")
+    assert called(tmp_path, "x = Variable(x)\n        return match(x)") == ["grids.py:TDL003"]
+
+
+def test_a_device_that_is_none_behind_such_a_name(tmp_path: Path) -> None:
+    (tmp_path / "helpers.py").write_text("import time\n")
+    told = "return Variable(torch.LongTensor([0], device=device))"
+    assert called(tmp_path, told) == ["grids.py:TDL014"]
+    (tmp_path / "helpers.py").write_text("from torch.autograd import Variable\n")
+    assert called(tmp_path, told) == ["grids.py:TDL014", "grids.py:TDL303"]
+
+
+def called(root: Path, body: str, more: str = "") -> list[str]:
+    (root / "pyproject.toml").write_text('[project]\nname = "grids"\nversion = "1"\n')
+    for number in range(4):
+        (root / f"part_{number}.py").write_text("from grids import Loss\n")
+    (root / "grids.py").write_text(CALLED.replace("BODY", body) + more)
+    return found(root)

@@ -49,7 +49,7 @@ from torchdevlint.flow.programs.reached.local_to_tests import (
     is_of_test_on_cpu,
     is_test,
 )
-from torchdevlint.flow.programs.reached.never_finished import is_never_finished
+from torchdevlint.flow.programs.reached.never_finished import is_never_called, is_never_finished
 from torchdevlint.flow.programs.reached.run_when_built import is_run_when_built
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.programs.texts.callers import Callers
@@ -266,16 +266,16 @@ class Harm:
         return ends_in_error(self._project)
 
     def _never_ends(self, fact: Fact) -> bool:
-        """Whether the function around a place ends in another error than this one, whoever calls it.
+        """Whether the function around a place ends in another error than this one, or all that call it do so before.
 
         A file that has nothing to do with others may be a piece of a program, which binds its names.
         """
-        own = self._leading_to.own
-        if own is None or self._project is None or isinstance(fact, InvalidDevice):
+        own, project, line = self._leading_to.own, self._project, fact.at.row
+        if own is None or project is None or not self._application.is_among_others:
             return False
-        if not self._application.is_among_others:
+        if isinstance(fact, InvalidDevice) and fact.problem == "name":
             return False
-        return is_never_finished(own, self._project, fact.at.row)
+        return is_never_finished(own, project, line) or is_never_called(own, project, line)
 
     def _is_read_at_home(self, at: Span) -> bool:
         """Whether each program that comes to a load needs CUDA for it, or has written the file before.

@@ -47,8 +47,8 @@ _NAMED: tuple[Any, ...] = (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.Mat
 """What binds its `name`, if it has one."""
 
 
-def ends_in_error(project: Project) -> Ways:
-    """The ways through a project that end in an error on every machine."""
+def ends_in_error(project: Project, after: bool = True) -> Ways:
+    """The ways through a project that end in an error on every machine, be it right `after` a place."""
     callee = Ways(project, _raises).callee
     repeated = RepeatedOptions(callee)
     options = MissingOptions(
@@ -60,7 +60,7 @@ def ends_in_error(project: Project) -> Ways:
         lambda scope, call: (
             _raises(scope, call) or repeated.are_given_by(scope, call) or options.are_read_by(scope, call)
         ),
-        after=True,
+        after=after,
         reads=lambda scope, name: _is_unbound(scope, name) or options.are_read_in(scope, name),
     )
 

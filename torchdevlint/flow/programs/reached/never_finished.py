@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.programs.reached.ends_in_error import ends_in_error
-from torchdevlint.flow.programs.texts.project_calls import around
+from torchdevlint.flow.programs.texts.project_calls import ProjectCalls, around
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
@@ -23,3 +23,13 @@ def is_never_finished(own: ModuleFile, project: Project, line: int) -> bool:
         if not is_generator and ending.are_so_in(Scope(own, project, function, owner), function.body):
             return True
     return False
+
+
+def is_never_called(own: ModuleFile, project: Project, line: int) -> bool:
+    """Whether all calls of the function of the top level that holds a line come after such an error in theirs."""
+    _, function, owner = next(reversed(around(own, line)), (own, None, None))
+    if function is None or owner is not None:
+        return False
+    calls = ProjectCalls(own, project).of(own.path, function.name)
+    before = ends_in_error(project, after=False)
+    return bool(calls) and all(before.is_so_within(file, call) for file, call in calls or ())
