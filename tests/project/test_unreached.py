@@ -201,3 +201,37 @@ def build(path):
     root = application(tmp_path, helper=ASKING, nets=NETS, build=build.replace(old, new), main=main)
     (root / "config.yaml").write_text(config)
     assert ("nets.py:TDL201" in found(root)) is is_found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_found"),
+    [
+        pytest.param(
+            "tox.ini", "[testenv]\ncommands = coverage report --show-missing\n", False, id="a part of an option"
+        ),
+        pytest.param("README.md", "The notebooks show what the weights of a file say.\n", False, id="a word"),
+        pytest.param("README.md", "Call `show(weights)` for a file.\n", True, id="a call"),
+        pytest.param(
+            "setup.cfg", "[options.entry_points]\nconsole_scripts =\n    shown = tools:show\n", True, id="a command"
+        ),
+        pytest.param("config.yaml", "action: show\n", True, id="a value"),
+        pytest.param("use.py", "import numpy\nprint('to show', numpy.show_config())\n", False, id="a word of a text"),
+        pytest.param("use.py", "import tools\nprint(getattr(tools, input())())\n", True, id="it is looked up"),
+    ],
+)
+def test_a_name_that_is_a_word(tmp_path: Path, name: str, text: str, is_found: bool) -> None:
+    """Nothing reads the function; words of its name, in prose or as a part of another one, mean none."""
+    tools = """import torch
+
+def first(weights):
+    return torch.load("runs/" + weights, map_location="cpu")
+
+def show(weights):
+    print(torch.load("runs/" + weights))
+"""
+    main = MAIN.replace("from nets import resnet18", "from tools import first").replace(
+        "resnet18(args.weights)", "first(args.weights)"
+    )
+    root = application(tmp_path, helper=ASKING, tools=tools, main=main, other="def resnet50(path):\n    return 3\n")
+    (root / name).write_text(text)
+    assert ("tools.py:TDL201" in found(root)) is is_found

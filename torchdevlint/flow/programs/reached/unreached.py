@@ -15,6 +15,7 @@ from torchdevlint.flow.programs.texts.callers import Callers, Leading
 from torchdevlint.flow.programs.texts.looked_up import LOADED_BY_NAME, finds, looking_names_up, may_load
 from torchdevlint.flow.programs.texts.mentions import is_written
 from torchdevlint.flow.programs.texts.places import first_holding
+from torchdevlint.flow.programs.texts.written_names import FOR_PEOPLE, as_code, is_written_as_path
 from torchdevlint.flow.scope.decorators import is_registered
 from torchdevlint.flow.scope.programs import read_of_modules
 from torchdevlint.patterns import LinePattern
@@ -28,12 +29,6 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MOST_NAMES = 12
 """Where more definitions lead to a place, nobody knows who reads one of them."""
 _MOST_FILES = 40
-_AS_CODE = r"[\w\])][.:]{0}\b(?!\.\w)|\b{0}\(|`{0}`|\bimport\b[^\n]*\b{0}\b"
-"""A name that is called, imported, or said with its module."""
-_AS_VALUE = r"""\w[.:]{0}\b|[:=,\-\[][ \t]*["']?{0}["']?[ \t]*(?:[,\]}}#;]|$)"""
-"""A name that is said with its module, or as what something in a configuration is set to."""
-_FOR_PEOPLE = frozenset(".md .rst .txt .sh .bash .slurm .sbatch .bat".split())
-"""What tells people how programs are started, or starts them."""
 _COMMANDS = LinePattern(r"\bfire\b|\btyper\b|\bplac\b|\bdefopt\b|\btyro\b", "fire typer plac defopt tyro")
 
 
@@ -84,7 +79,7 @@ class Unreached:
         """Whether a document imports a name."""
         imported = re.compile(rf"\bimport\b[^\n]*\b{re.escape(name)}\b")
         paths = self._project.saying((name,), beside_code=True) or ()
-        texts = (self._project.text_of(each) for each in paths if PurePath(each).suffix in _FOR_PEOPLE)
+        texts = (self._project.text_of(each) for each in paths if PurePath(each).suffix in FOR_PEOPLE)
         return any(each is not None and imported.search(each.text) for each in texts)
 
     def _is_written_as_path(self, name: str) -> bool:
@@ -92,11 +87,9 @@ class Unreached:
         paths = self._project.saying((name,), beside_code=True)
         if paths is None:
             return True
-        in_data = re.compile(_AS_VALUE.format(re.escape(name)), re.MULTILINE)
-        as_code = re.compile(_AS_CODE.format(re.escape(name)))
         for path in paths:
             text = None if path.endswith(NOTEBOOK) or is_of_copy(path, self._project) else self._project.text_of(path)
-            if text is not None and (as_code if PurePath(path).suffix in _FOR_PEOPLE else in_data).search(text.text):
+            if text is not None and is_written_as_path(path, text.text, name):
                 return True
         return False
 
@@ -154,11 +147,11 @@ class Unreached:
         paths = self._project.saying((name,), beside_code=True)
         if paths is None or (paths and any(_COMMANDS.is_in(each.file.source.text) for each in ways)):
             return True
-        written = re.compile(_AS_CODE.format(re.escape(name)))
+        written = as_code(name)
         for path in paths:
             if path.endswith(NOTEBOOK) or is_of_copy(path, self._project):
                 continue
-            text = self._project.text_of(path) if PurePath(path).suffix in _FOR_PEOPLE else None
+            text = self._project.text_of(path) if PurePath(path).suffix in FOR_PEOPLE else None
             if text is None or written.search(text.text) is not None:
                 return True
         return False

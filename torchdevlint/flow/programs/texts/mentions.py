@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.texts.looked_up import finds, looking_names_up
 from torchdevlint.flow.programs.texts.places import holds
+from torchdevlint.flow.programs.texts.written_names import as_code, is_quoted, is_written_as_path
 from torchdevlint.flow.scope.asserted import asked_in
 from torchdevlint.flow.scope.decorators import is_registered
 from torchdevlint.flow.scope.imported_names import defined, is_of_library
@@ -144,18 +145,25 @@ class Mentions:
     def _is_said_beside(self, path: str, node: _Definition) -> bool:
         """Whether what is no code may mean a definition; documents and notebooks write a method with its object."""
         if node in self._tree.body:
-            return not path.endswith(NOTEBOOK)  # the code of a notebook is read as that of other files
+            return not path.endswith(NOTEBOOK) and self._is_written_beside(
+                path, node.name
+            )  # notebooks are read as code
         if not path.endswith(_WITH_OBJECTS):
             return True
         text = self._project.text_of(path)
         return text is None or re.search(rf"[.'\"`]{re.escape(node.name)}\b", text.text) is not None
+
+    def _is_written_beside(self, path: str, name: str) -> bool:
+        text = self._project.text_of(path)
+        return text is None or is_quoted(text.text, name) or is_written_as_path(path, text.text, name)
 
     def _is_said_here(self, node: _Definition) -> bool:
         """Whether the file reads the name outside of the definition; that of a method, outside of others never read."""
         own = {id(each) for each in inside(node)}
         if node in self._tree.body:
             found = _reading(self._tree, node.name, self._project.path, self._project)
-            return any(id(each) not in own for each in found)
+            is_written = _is_written_in(self._tree, node.name)
+            return any(id(each) not in own and (is_written or not isinstance(each, ast.Constant)) for each in found)
         self._known[node] = False
         found = _reading_method(self._tree, node, self._project.path, self._project)
         reading = (each for each in found if id(each) not in own)
@@ -174,7 +182,7 @@ class Mentions:
         if node not in self._tree.body:
             return any(True for _ in _reading_method(module.tree, node, text.path, self._project))
         has_its_own = any(isinstance(each, _DEFINITIONS) for each in module.bindings.get(node.name, ()))
-        if node.name in _texts_in(module.tree):
+        if _is_written_in(module.tree, node.name):
             return True
         if has_its_own or node.name not in _read_in(module.tree):
             return False
@@ -277,6 +285,13 @@ def is_written(tree: ast.Module, name: str) -> bool:
     """Whether a text of a file is a name, or a path that ends with it."""
     texts = (each.value for each in _texts(tree) if isinstance(each.value, str) and each.value.endswith(name))
     return any(each[: -len(name)].endswith(_BEFORE) or each == name for each in texts)
+
+
+def _is_written_in(tree: ast.Module, name: str) -> bool:
+    """Whether a text of a file is a name, or says it as code does; another word of that name means nothing."""
+    if name not in _texts_in(tree):
+        return False
+    return is_written(tree, name) or any(as_code(name).search(str(each.value)) for each in _texts(tree))
 
 
 @once_a_node
