@@ -206,3 +206,13 @@ def test_a_package_that_asks_itself_for_one_of_its_modules(tmp_path: Path) -> No
     main = "import sys\nimport torch\nfrom helper import place\nfrom tools import forward\n"
     main += "net = torch.nn.Linear(3, 3).to(place())\nnet.load_state_dict(torch.load(sys.argv[1]))\nprint(net)\n"
     assert found(application(tmp_path, helper=ASKING, main=main)) == ["main.py:TDL201"]
+
+
+def test_what_stands_behind_an_endless_loop(tmp_path: Path) -> None:
+    """A loop that is left somewhere comes to its end, as one with a test may."""
+    assert findings(tmp_path / "endless", "    while True:\n        print(args)\n") == []
+    assert findings(tmp_path / "left", "    while True:\n        if args:\n            break\n") == LEFT
+    assert findings(tmp_path / "tested", "    while args:\n        print(args)\n") == LEFT
+    assert findings(tmp_path / "after", "", "    while True:\n        print(args)\n") == LEFT
+    caught = "    try:\n        while True:\n            print(args)\n    except KeyboardInterrupt:\n        pass\n"
+    assert findings(tmp_path / "caught", caught) == LEFT

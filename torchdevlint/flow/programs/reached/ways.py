@@ -17,6 +17,7 @@ from torchdevlint.flow.programs.texts.blocks import (
     defined_within,
     heads,
     is_counted,
+    is_endless,
     is_every_so_often,
     leaves,
 )
@@ -32,6 +33,7 @@ from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, is_below, nodes_in, own_nodes_in
+from torchdevlint.source.notebook import NOTEBOOK
 
 _MOST_FUNCTIONS = 400
 """So many functions are followed for one program; what more of them do is not known."""
@@ -133,6 +135,8 @@ class Ways:
         statement = block[number]
         if any(self._statement(scope, each) for each in block[:number]):
             return True
+        if not scope.file.path.endswith(NOTEBOOK) and any(map(is_endless, block[:number])):
+            return True  # no way leads on; cells are run after one that was interrupted
         if self._in_rounds and is_counted(statement) and self._block(scope, statement.body):  # type: ignore[attr-defined]
             return True  # in another round
         if self._after and not leaves(statement):

@@ -35,6 +35,13 @@ def leaves(statement: ast.stmt, looping: bool = False, in_some_round: bool = Fal
     return any(leaves(each, looping, in_some_round) for block in blocks_of(statement) for each in block)
 
 
+def is_endless(statement: ast.stmt) -> bool:
+    """Whether nothing comes after a statement: ``while True:`` without a `break`."""
+    if not isinstance(statement, ast.While) or not isinstance(statement.test, ast.Constant):
+        return False
+    return bool(statement.test.value) and not nodes_in(statement, ast.Break)
+
+
 def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
     """The blocks of a statement, one of which is run, or all; what is tried may be caught."""
     names = ("body", "orelse", "finalbody")
