@@ -178,6 +178,21 @@ def _rename(tree: ast.Module, _: _Pieces, random: Random) -> None:
                 setattr(node, name, new)
 
 
+def _bind_to_itself(tree: ast.Module, _: _Pieces, random: Random) -> None:
+    """Let what is assigned to a name be made of that name, or of another one that is assigned."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    if found:
+        node = random.choice(found)
+        of = ast.unparse(random.choice((node, random.choice(found))).targets[0])
+        node.value = ast.parse(random.choice(_MADE_OF).format(of), mode="eval").body
+
+
+_MADE_OF = (
+    "{0}", "torch.device({0})", "{0}.to({0})", "{0}.cuda()", "{0}.manual_seed(0)", "{0}.module", "{0}[0]", "[{0}]",
+    "{0} or x", "{0} if x else {0}", "str({0})", "torch.load({0})", "f({0})", "{0}()", "lambda: {0}",
+)  # fmt: skip
+
+
 def _become_torch(tree: ast.Module, _: _Pieces, random: Random) -> None:
     """Take what is imported from torch, and let the classes be Modules."""
     for node in ast.walk(tree):
@@ -241,5 +256,6 @@ def _change_constant(tree: ast.Module, _: _Pieces, random: Random) -> None:
 _CHANGES: Sequence[Callable[[ast.Module, _Pieces, Random], None]] = (
     _replace_expression, _replace_expression, _replace_expression, _swap_expressions, _swap_expressions,
     _insert_statement, _insert_statement, _insert_statement, _delete_statement, _repeat_statement, _swap_statements,
-    _wrap_statements, _nest, _rename, _rename, _become_torch, _derive, _decorate, _make_async, _change_constant,
+    _wrap_statements, _nest, _rename, _rename, _bind_to_itself, _become_torch, _derive, _decorate, _make_async,
+    _change_constant,
 )  # fmt: skip

@@ -80,6 +80,10 @@ def repaired(device):
 '''
 
 
+_MOST_NAMES = 4
+"""So many names are followed from one to the next; a name may be bound to itself."""
+
+
 class GeneratorElsewhere(Fact, frozen=True):
     """The call at `at` makes a generator of one device, which the call `draw` at `drawn_at` uses for another.
 
@@ -154,12 +158,16 @@ def _runs_in_constructor(frame: Frame) -> bool:
 
 def _made_by(frame: Frame, state: State, node: ast.expr) -> ast.Call | None:
     """The call of ``torch.Generator`` that a value surely is from, be it bound to a name once."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "manual_seed":
-        node = node.func.value
-    if isinstance(node, ast.Call):
-        return node if frame.evaluate(node.func, state) == Ref("torch.Generator") else None
-    bound = bound_once(frame, node)
-    return None if bound is None else _made_by(frame, state, bound)
+    for _ in range(_MOST_NAMES):
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "manual_seed":
+            node = node.func.value
+        if isinstance(node, ast.Call):
+            return node if frame.evaluate(node.func, state) == Ref("torch.Generator") else None
+        bound = bound_once(frame, node)
+        if bound is None:
+            return None
+        node = bound
+    return None
 
 
 def _device_of(frame: Frame, state: State, made: ast.Call) -> Device:

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import parameter_names, positional_names
+from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_names, positional_names
 from torchdevlint.flow.state.joins import sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -45,11 +45,14 @@ def _is_made_here(frame: Frame, function: AnyFunction, node: ast.expr) -> bool:
     bound = isinstance(node, ast.Name) and node.id not in parameter_names(function)
     values = values_by_path(function).get(node.id, ()) if bound else (node,)  # type: ignore[attr-defined]
     calls = (part for each in values for part in inside(each) if isinstance(part, ast.Call))
-    return any(_is_of_the_host(frame, each) for each in calls)
+    return any(_is_of_the_host(frame, function, each) for each in calls)
 
 
-def _is_of_the_host(frame: Frame, call: ast.Call) -> bool:
+def _is_of_the_host(frame: Frame, function: AnyFunction, call: ast.Call) -> bool:
+    path = dotted_path(call.func)
+    if path is None or first_name(path) in parameter_names(function):  # what the context has may be made of itself
+        return False
     if any(each.arg in ("device", None) for each in call.keywords):
         return False
-    callee = frame.evaluate(call.func, State({})) if isinstance(call.func, (ast.Name, ast.Attribute)) else UNKNOWN
+    callee = frame.evaluate(call.func, State({}))
     return isinstance(callee, Ref) and callee.name.removeprefix("torch.") in torch_api.FACTORIES

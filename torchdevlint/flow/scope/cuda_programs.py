@@ -219,9 +219,9 @@ def _is_cuda(tree: ast.Module, node: ast.expr) -> bool:
     node = device_spec(node)
     if isinstance(node, ast.Name):
         bound = values_by_path(tree).get(node.id, [])
-        if len(bound) != 1 or isinstance(bound[0], ast.Name) or _is_argument(tree, node):
+        if len(bound) != 1 or _is_argument(tree, node):
             return False
-        return _is_cuda(tree, bound[0])
+        node = device_spec(bound[0])  # not followed on: ``device = torch.device(device)``
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and _CUDA.fullmatch(node.value) is not None
 
 

@@ -145,9 +145,8 @@ class Mentions:
     def _is_said_beside(self, path: str, node: _Definition) -> bool:
         """Whether what is no code may mean a definition; documents and notebooks write a method with its object."""
         if node in self._tree.body:
-            return not path.endswith(NOTEBOOK) and self._is_written_beside(
-                path, node.name
-            )  # notebooks are read as code
+            # the code of a notebook is read as that of other files
+            return not path.endswith(NOTEBOOK) and self._is_written_beside(path, node.name)
         if not path.endswith(_WITH_OBJECTS):
             return True
         text = self._project.text_of(path)
