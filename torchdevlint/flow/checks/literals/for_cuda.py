@@ -28,7 +28,7 @@ def is_for_cuda(frame: Frame) -> bool:
     function = frame.function
     if function is None:
         return False
-    return _is_decorated(tree, function) or _skips_without_cuda(own_nodes_in(function, ast.If))
+    return _is_decorated(tree, function) or _skips_itself(function)
 
 
 def _is_named_so(name: str) -> bool:
@@ -58,12 +58,13 @@ def _is_skipped(scope: ast.Module | ast.ClassDef) -> bool:
         return True
     set_up = [each for each in scope.body if isinstance(each, ast.FunctionDef) and each.name in _SETS_UP]
     top = [scope] if isinstance(scope, ast.Module) else []
-    return any(_skips_without_cuda(own_nodes_in(each, ast.If)) for each in (*set_up, *top))
+    return any(map(_skips_itself, (*set_up, *top)))
 
 
-def _skips_without_cuda(tests: Iterable[ast.If]) -> bool:
-    """``if not torch.cuda.is_available(): self.skipTest("no CUDA")``."""
-    return any(_skips(each.body) and _speaks_of_cuda(each.test) for each in tests)
+@once_a_node
+def _skips_itself(scope: ast.AST) -> bool:
+    """``if not torch.cuda.is_available(): self.skipTest("no CUDA")``, asked for each literal in it."""
+    return any(_speaks_of_cuda(each.test) and _skips(each.body) for each in own_nodes_in(scope, ast.If))
 
 
 def _assigned_on_top(scope: ast.Module | ast.ClassDef) -> list[ast.expr]:
