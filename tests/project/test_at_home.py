@@ -109,12 +109,18 @@ def test_what_no_program_builds(tmp_path: Path) -> None:
     [
         ("class Left", "@register\nclass Left"),
         ("import torch\n", "import torch\nTABLE = [make() for make in [lambda: Left()]]\n"),
-        ("Left()\n", "Left()\n\nif __name__ == '__main__':\n    print(Left()(torch.ones(3)))\n"),
+        ("Left()\n", "Left()\n\nif __name__ == '__main__':\n    import sys\n    Left()(sys.argv.parse_args())\n"),
     ],
-    ids=["registered", "called where it is imported", "tried"],
+    ids=["registered", "called where it is imported", "a program"],
 )
 def test_what_may_be_built_otherwise(tmp_path: Path, old: str, new: str) -> None:
     assert found(application(tmp_path, layers=LAYERS.replace(old, new), main=MAIN)) == BOTH
+
+
+def test_what_only_a_trial_builds(tmp_path: Path) -> None:
+    """No program needs what the file tries of its own, be it on an accelerator that the class names."""
+    trial = "\nif __name__ == '__main__':\n    print(Left()(torch.ones(3)))\n"
+    assert found(application(tmp_path, layers=LAYERS + trial, main=MAIN)) == BOTH[:1]
 
 
 @pytest.mark.parametrize(
@@ -1006,7 +1012,8 @@ def test_what_lies_beside_another_module_is_found_there(tmp_path: Path, asked: s
 )
 def test_what_another_repository_brings(tmp_path: Path, fetched: str, expected: list[str]) -> None:
     """A copy without its submodules lacks their files, which people have who run it."""
-    root = application(tmp_path, main="if __name__ == '__main__':\n    print(3)\n")
+    run = "if __name__ == '__main__':\n    for each in SPREADS:\n        each(1, 'cpu')\n"
+    root = application(tmp_path, main=f"from net.parts import SPREADS\n\n{run}")
     (root / "net").mkdir()
     (root / "net" / "__init__.py").write_text("")
     (root / "net" / "parts.py").write_text(f"from net.raft.core import forward\n{PARTS}\nSPREADS = [spread]\n")
@@ -1311,7 +1318,8 @@ if __name__ == "__main__":
         ),
         pytest.param("", "", "NAMES = ['later']\n", False, id="a text that nothing imports"),
         pytest.param("", "", "NAMES = ['later']\nexec(f'import {NAMES[0]}')\n", True, id="said elsewhere"),
-        pytest.param("", "", "import parts.later\n", True, id="imported"),
+        pytest.param("", "", "import parts.later\n", False, id="imported"),
+        pytest.param("", "", "import parts.later\nprint(parts.later.Later())\n", True, id="used"),
     ],
 )
 def test_a_file_that_nobody_needs_and_that_tries_itself(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.test_application import application
+from tests.project.test_application import application, notebook
 from tests.project.test_ways import ASKING, found
 
 NET = """import torch
@@ -383,6 +383,23 @@ if __name__ == "__main__":
     assert rows(root) == 2
 
 
+@pytest.mark.parametrize(
+    ("scripts", "count"),
+    [
+        pytest.param("", 1, id="no command"),
+        pytest.param("[project.scripts]\nrun = 'net:run'\n", 2, id="a command"),
+    ],
+)
+def test_a_command_of_a_file_that_tries_itself(tmp_path: Path, scripts: str, count: int) -> None:
+    """What is started by its name is a program, whatever the file does when it is started by its path."""
+    run = "\ndef run():\n    Decoder(4).restore('a.pt')\n"
+    trial = "\nif __name__ == '__main__':\n    print(Decoder(torch.rand(4)))\n"
+    root = application(tmp_path, helper=ASKING, net=NET + run + trial, main=MAIN, other="")
+    modules = "[tool.setuptools]\npackages = []\npy-modules = ['net', 'main', 'helper']\n"
+    (root / "pyproject.toml").write_text(f"[project]\nname = 'x'\n{scripts}{modules}")
+    assert rows(root) == count
+
+
 def test_what_a_file_begins_that_nobody_imports(tmp_path: Path) -> None:
     """A project with a program of its own shows that nobody starts the function; one without any may be for others."""
     spare = "import torch\nfrom net import Encoder\n\ndef spare(path):\n    print(torch.load(path))\n"
@@ -390,3 +407,49 @@ def test_what_a_file_begins_that_nobody_imports(tmp_path: Path) -> None:
     assert not [each for each in found(root) if each.startswith("spare.py")]
     (root / "more.py").write_text("from spare import spare\nspare('a')\n")
     assert [each for each in found(root) if each.startswith("spare.py")] == ["spare.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("", "", id="run by an experiment"),
+        pytest.param("@experiment.automain\n", "", id="only defined"),
+    ],
+)
+def test_what_nobody_imports_but_sacred_runs(tmp_path: Path, old: str, new: str) -> None:
+    """A function that `automain` decorates is run when the file is started: no guard says so."""
+    spare = """import torch
+from sacred import Experiment
+
+experiment = Experiment("a")
+
+@experiment.automain
+def spare(path):
+    print(torch.load(path))
+"""
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN, spare=spare.replace(old, new), other="")
+    assert ("spare.py:TDL201" in found(root)) is (not old)
+
+
+@pytest.mark.parametrize(
+    ("last", "is_found"),
+    [pytest.param("LOADED = spare('a')\n", True, id="called"), pytest.param("LOADED = spare\n", False, id="bound")],
+)
+def test_a_script_that_only_binds_names(tmp_path: Path, last: str, is_found: bool) -> None:
+    """What a document tells people to start runs what it calls, though no statement of it does more than bind."""
+    spare = f"import torch\nfrom net import Encoder\n\ndef spare(path):\n    return torch.load(path)\n\n{last}"
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN, spare=spare, other="")
+    (root / "README.md").write_text("Run `python spare.py`.\n")
+    assert ("spare.py:TDL201" in found(root)) is is_found
+
+
+def test_a_notebook_that_only_binds_names(tmp_path: Path) -> None:
+    """Its cells are run, whoever imports it."""
+    root = application(tmp_path, helper=ASKING, net=NET, main=MAIN, other="")
+    imports = "import torch\nfrom helper import place\nfrom net import Encoder\n"
+    cells = (
+        f"{imports}\ndef shape(x):\n    return x.shape\n",
+        "net = Encoder(4).to(place())\nout = net(torch.ones(3))\n",
+    )
+    (root / "shown.ipynb").write_text(notebook(*cells))
+    assert "shown.ipynb:TDL004" in found(root)

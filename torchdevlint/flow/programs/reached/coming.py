@@ -55,9 +55,12 @@ class Programs:
 
     def is_trial(self, program: Running) -> bool:
         """Whether a program is the file itself, which only defines something, or also tries on the CPU what others of
-        the project import from it.
+        the project import from it. A notebook is run, and so is a command.
         """
-        return program.program.path == self._own.path and is_tried_on_cpu(self._own.tree, is_imported=self._is_imported)
+        own = self._own
+        if program.program.path != own.path or own.path.endswith(NOTEBOOK) or program.commands:
+            return False
+        return is_tried_on_cpu(own.tree, is_imported=self._is_imported)
 
     @property
     def are_of_unknown_ways(self) -> bool:

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from torchdevlint.flow.programs.texts.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.programs.texts.mentions import names_of
-from torchdevlint.flow.scope.names import last_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, tries_torch_alone
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
@@ -75,10 +75,21 @@ def is_class_tried(tree: ast.Module) -> bool:
 
 
 def is_tried_on_cpu(tree: ast.Module, *, is_imported: bool) -> bool:
-    """Whether a file only defines something, or is imported and tries on the CPU what it defines when it is started."""
+    """Whether a file only defines something, or is imported and tries on the CPU what it defines when it is started.
+
+    What parses options is a program, and so is what calls at the top level what it defines.
+    """
     guards = [each for each in tree.body if is_main_guard(each)]
     is_so = is_imported and all(_is_trial_on_cpu(tree, each) for each in guards) if guards else True
-    return is_so and _only_defines(tree)
+    return is_so and _only_defines(tree) and not is_program(tree) and not _calls_its_own(tree)
+
+
+def _calls_its_own(tree: ast.Module) -> bool:
+    """Whether a statement of the top level binds a name to what a call of the file's own function or class gives."""
+    own = {each.name for each in tree.body if isinstance(each, _DEFINITIONS)}
+    bound = [each for each in tree.body if isinstance(each, (ast.Assign, ast.AnnAssign))]
+    called = (first_name(dotted_path(call.func) or "") for each in bound for call in nodes_in(each, ast.Call))
+    return not own.isdisjoint(called)
 
 
 def _defines(statement: ast.stmt) -> bool:
