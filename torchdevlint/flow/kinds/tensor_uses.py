@@ -115,9 +115,14 @@ def _taken_by_forward(info: ClassInfo, place: int | str) -> Iterator[_Parameter]
 
 
 def is_taken_by_torch(frame: Frame, function: Scope, name: str) -> bool:
-    """Whether `function` gives a local name to a function of torch that takes nothing but tensors there."""
+    """Whether `function` gives a local name to a function of torch that takes nothing but tensors there.
+
+    The name has one value, which was one before: ``noise += torch.rand(3)`` makes a tensor of a number.
+    """
     uses = uses_in(function).get(name)
     if uses is None or is_used_otherwise(frame, function, name):
+        return False
+    if sum(is_bound for _, is_bound, _ in bindings_in(function).get(name, ())) > 1:
         return False
     static = partial(_static, frame, closure=frame.closure, owner=frame.owner, function=function)
     given = ((static(call.func), place) for call, place in (*uses.arguments, *uses.derived))

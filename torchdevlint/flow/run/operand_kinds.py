@@ -15,7 +15,7 @@ from torchdevlint.flow.state.devices import TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import given_tensor
-from torchdevlint.flow.state.values import Choice, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import UNKNOWN, Choice, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})
@@ -53,6 +53,8 @@ def _in_product(at: ast.expr, value: Value) -> Value:
 
 def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
     given = value.given if isinstance(value, Unknown) else None
+    if value == UNKNOWN and isinstance(at, ast.BinOp):
+        return _told_by_part(frame, at)
     if given is None or given.origin not in (Origin.ARGUMENT, Origin.MODEL) or frame.function is None:
         return value
     used, asked = uses_in(frame.function), asked_in(frame.function)
@@ -76,6 +78,19 @@ def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
             place = place_of_argument(frame, name)
             return value if place == TOP else given_tensor(place, at)
     return value
+
+
+def _told_by_part(frame: Frame, at: ast.BinOp) -> Value:
+    """``x / keep`` of two arguments, the first of which that is asked for its shape is a tensor, where it came in."""
+    used = {} if frame.function is None else uses_in(frame.function)
+    for node in calculated_with(frame.function or frame.machine.tree, at):
+        uses = used.get(node.id) if isinstance(node, ast.Name) else None
+        if uses is None or not uses.attributes & _OF_ARRAYS or uses.is_container or uses.class_is_asked_for:
+            continue
+        place = place_of_argument(frame, node.id)  # type: ignore[attr-defined]
+        if place != TOP:
+            return given_tensor(place, at)
+    return UNKNOWN
 
 
 def _is_bound_anew(frame: Frame, name: str) -> bool:
