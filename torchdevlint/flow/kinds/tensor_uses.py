@@ -68,7 +68,8 @@ def _targets(
     closure = owner.closure if owner is not None else frame.closure
     if uses.has_dimensions and any(_is_dtype(_static(frame, each, closure, owner, function)) for each in uses.dtypes):
         return None
-    for call, place in uses.derived:
+    may_become_one = name in _added_to(function)
+    for call, place in () if may_become_one else uses.derived:
         callee = _static(frame, call.func, closure, owner, function)
         if isinstance(callee, Ref) and takes_tensor(callee.name, place):
             return None
@@ -82,7 +83,7 @@ def _targets(
             target = place if isinstance(place, str) else names[position] if position < len(names) else ""
             found.append((callee, target, owner if bound else None, in_module))
         elif isinstance(callee, Ref):
-            if takes_tensor(callee.name, place):
+            if takes_tensor(callee.name, place) and not may_become_one:
                 return None
         elif place == 0 and isinstance(callee, Library) and is_module(callee):
             if _MAY_MOVE_IN_PLACE.search(name) and (isinstance(call.func, ast.Name) or _defines_movers(frame)):
@@ -91,6 +92,13 @@ def _targets(
         elif isinstance(callee, Obj):
             found.extend(_taken_by_forward(callee.info, place))
     return found
+
+
+@once_a_node
+def _added_to(function: Scope) -> frozenset[str]:
+    """The names that something is added to: ``rate += torch.rand(3)`` makes a tensor of a number."""
+    targets = (each.target for each in nodes_in(function, ast.AugAssign))
+    return frozenset(each.id for each in targets if isinstance(each, ast.Name))
 
 
 def _defines_movers(frame: Frame) -> bool:

@@ -15,6 +15,7 @@ from torchdevlint.flow.checks.literals.given_operands import by_operand
 from torchdevlint.flow.checks.literals.placement import is_guarded, is_what_it_is_for, literal_place, record
 from torchdevlint.flow.events import ForeignCalled, FunctionCalled, Operated, UnknownCalled
 from torchdevlint.flow.kinds.sizes import sizes_asked
+from torchdevlint.flow.run.operand_kinds import calculated_with
 from torchdevlint.flow.scope.names import device_spec, parameter_names
 from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.state.devices import Origin
@@ -48,14 +49,22 @@ def _look(frame: Frame, state: State, node: ast.Call) -> None:
 
 
 def _note_operands(event: Operated) -> None:
-    """``x * torch.rand(x.shape, device="cuda")`` of an argument: what has a shape and meets a tensor is one."""
+    """``x * torch.rand(x.shape, device="cuda")`` of an argument: what has a shape and meets a tensor is one.
+
+    So does ``x / keep``.
+    """
     frame, operands = event.frame, event.operands
     if frame.function is None or frame.depth or frame.machine.in_child or len(operands) < 2:
         return
     tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
     if not tensors:
         return
-    unknown = {at.id: (at, value) for at, value in operands if isinstance(at, ast.Name) and isinstance(value, Unknown)}
+    unknown = {
+        each.id: (each, value)
+        for at, value in operands
+        for each in (calculated_with(frame.function, at) if isinstance(value, Unknown) else ())
+        if isinstance(each, ast.Name)
+    }
     asked = unknown.keys() & parameter_names(frame.function)
     placed = ((at, literal_place(frame, value)) for at, value in tensors if asked)
     for put, place in placed:
