@@ -222,6 +222,10 @@ CHECKS = {
     "operands.one_placed_of_two": {
         "EVENTS": "FunctionEnded",
     },
+    "operands.parted_by_edit": {
+        "EVENTS": "Met",
+        "SETTLE": "every",
+    },
     "operands.parts_in_call": {
         "EVENTS": "LayerCalled ModuleCalled",
     },

@@ -14,6 +14,12 @@ CUDA = "os.environ['CUDA_VISIBLE_DEVICE'] = '1'\n"
 DEVICE = "device = 'mps' if torch.backends.mps.is_available() else 'cpu'\n"
 DOUBLE = "torch.zeros(3, dtype=torch.float64).to(device)"
 MAKE = "def make(n, device='cpu'):\n    return torch.zeros(n, device=device)\n\n\n"
+PICKED = """
+def picked(weights: torch.Tensor, wanted: int):
+    kept = torch.arange(len(weights))[weights > 0]
+    more = {more}
+    return torch.cat([kept, more])
+"""
 LEAF = """
 def fit(device):
     x = torch.rand(3, requires_grad=True).to(device)
@@ -44,6 +50,7 @@ KEPT = {
     "TDL006": [LIST.format(read="array(outs)"), LIST.format(read="concatenate(outs)")],
     "TDL011": [READ.format("(n := True)")],
     "TDL104": [LEAF.format(line="x[0] = 3"), LEAF.format(line="x += 1"), LEAF.format(line="x.add_(1)")],
+    "TDL014": [PICKED.format(more=each) for each in ("torch.randperm(wanted)", "torch.zeros(wanted, device='cpu')")],
     "TDL302": [
         f"{CUDA}print(os.environ['CUDA_VISIBLE_DEVICE'])\n",
         f"{CUDA}print(os.environ.get('CUDA_VISIBLE_DEVICE'))\n",
@@ -91,6 +98,10 @@ CHANGED = {
             "(3, requires_grad=True).to(device)",
             "(3).to(device).requires_grad_()",
         ),
+    ],
+    "TDL014": [
+        (PICKED.format(more=each), "len(weights))[", "len(weights), device=weights.device)[")
+        for each in ("kept[:wanted]", "torch.randperm(wanted, device=weights.device)")
     ],
     "TDL302": [
         (f"{CUDA}x = torch.zeros(3, device='cuda:0')\n", "_DEVICE'", "_DEVICES'"),

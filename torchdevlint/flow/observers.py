@@ -5,7 +5,8 @@ tables. ``EVENTS`` goes from kinds of events to the function that is called with
 public names of library functions and classes to what is called with each call of them and with what it gave;
 ``METHODS`` from names of methods to what is called with the receiver, before the call has any effect. All of them are
 asked in the order of the modules' names, for every alternative that a name or receiver stands for, on every path.
-``SETTLE`` is called with each fact that stands when all of the file was run, and gives it with what is known only then.
+``SETTLE`` is called with each fact that stands when all of the file was run, and gives it with what is known only then;
+that of a module with other tables has nothing to add where none of them was asked.
 
 The keys of these tables are in `torchdevlint.index`, so that a module is imported when the first thing happens that it
 looks on at.
@@ -65,6 +66,8 @@ class Observers:
             for table, keys in each.tables.items():
                 for key in keys:
                     self._modules.setdefault((table, key), []).append(each.module)
+        self._looking = {each.module for each in looking if not {SETTLE}.issuperset(each.tables)}
+        """The modules that are imported when the first thing happens that they look on at."""
         self._of_events: dict[type, tuple[Observer, ...]] = {}
         self._of_functions: dict[str, tuple[Observer, ...]] = {}
         self._of_methods: dict[str, tuple[Observer, ...]] = {}
@@ -84,7 +87,8 @@ class Observers:
     def settled(self, machine: Machine, fact: Fact) -> Fact:
         """The fact with what is known of it at the end of a file."""
         for name in self._modules.get((SETTLE, "every"), ()):
-            fact = import_module(name).SETTLE(machine, fact)
+            if name in sys.modules or name not in self._looking:
+                fact = import_module(name).SETTLE(machine, fact)
         return fact
 
     def import_all(self) -> bool:

@@ -173,8 +173,9 @@ def _brought_report(fact: MixedDevices, message: str) -> Report:
 def made_there(fact: MixedDevices) -> Fix | None:
     """The tensor is made where the other operand is, if something there says where that is.
 
-    Other random numbers come out on another device; with several tensors, which of them is right is a guess. What was
-    brought to the CPU by name comes back there, wherever it is made.
+    Other random numbers come out on another device; with several tensors, which of them is right is a guess, and what
+    meets others of the CPU elsewhere would part from them. What was brought to the CPU by name comes back there,
+    wherever it is made.
     """
     first = fact.creations[0]
     if fact.there is None or first.span.file or fact.stayed.device == "cpu" or first.of_tensor:
@@ -194,7 +195,7 @@ def made_there(fact: MixedDevices) -> Fix | None:
         message = f"add `{argument}`"
         edits = (argument_added(first.text, first.span, argument),)
     found = tuple(each for each in edits if each is not None)
-    safe = fact.one_input and not first.random and not _meets_later(fact)
+    safe = fact.one_input and not fact.parts and not first.random and not _meets_later(fact)
     return Fix(Applicability.SAFE if safe else Applicability.UNSAFE, message, found) if found else None
 
 

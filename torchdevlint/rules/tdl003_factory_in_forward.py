@@ -58,9 +58,10 @@ The fix adds `device=` to the factory, or `.to(..)` to one that takes no device,
 there: the device of the other side, of an input, or of a layer's weight (`self.fc.weight.device`). It is safe where the
 function gets one tensor. It is unsafe where it gets several, of which another may be the right one; where the factory
 is random, or numbers are drawn by the tensor (`torch.bernoulli(p)`), since another device draws others; and where the
-tensor is only returned, or comes from another file, where `.to(..)` is appended. There is no fix where no such name is
-surely bound at the factory, such as in a helper that gets nothing but sizes, and none where `torch.FloatTensor` and its
-kin are given what may be a tensor: they refuse one of an accelerator, wherever its copy is to go.
+tensor is only returned, meets another of the CPU, which stays there, or comes from another file, where `.to(..)` is
+appended. There is no fix where no such name is surely bound at the factory, such as in a helper that gets nothing but
+sizes, and none where `torch.FloatTensor` and its kin are given what may be a tensor: they refuse one of an accelerator,
+wherever its copy is to go.
 
 ## What it cannot see
 Tensors that pass through containers or attributes it does not follow. It is silent where the two devices may agree:

@@ -50,9 +50,9 @@ module is moved where it is used: `ANCHORS.to(x.device)`.
 The fix adds `device=` to the factory, or `.to(..)` to one that takes no device, with the device of the argument. It is
 safe where the function gets one tensor. It is unsafe where it gets several, of which another may be the right one;
 where the factory is random, or numbers are drawn by the tensor (`torch.bernoulli(p)`), since another device draws other
-numbers; where the tensor is only returned; and for a constant of the module, which the fix moves where it is used, each
-time. There is no fix where no name for the device is surely bound at the factory, nor for `torch.FloatTensor` and its
-kin of what may be a tensor, since they refuse one of an accelerator.
+numbers; where the tensor is only returned, or meets another of the CPU, which stays there; and for a constant of the
+module, which the fix moves where it is used, each time. There is no fix where no name for the device is surely bound at
+the factory, nor for `torch.FloatTensor` and its kin of what may be a tensor, since they refuse one of an accelerator.
 
 ## What it cannot see
 Code that only ever gets tensors of the CPU. It is taken for such when its place says so: data sets, collate functions,

@@ -47,6 +47,8 @@ class MixedDevices(Fact, frozen=True):
     """What stayed is read as a tensor there: it is no list that holds it, and the operation does not write to it."""
     one_input: bool = False
     """The function of the first creation gets one tensor, which `there` cannot confuse with another one."""
+    parts: bool = False
+    """What the first creation makes meets others of the CPU as well, which would stay there if it were made there."""
     other_origin: str = "model"
     """What says where the other operand is: ``model``, ``argument``, ``expression`` or ``literal``."""
     literal: Span | None = None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import Any, TypeGuard
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -15,21 +14,18 @@ from torchdevlint.flow.kinds.helped_batches import parts_of_helped
 from torchdevlint.flow.kinds.parts_by_attribute import is_written_apart
 from torchdevlint.flow.kinds.tensor_uses import is_taken_by_torch
 from torchdevlint.flow.run import appended, gradients
-from torchdevlint.flow.run.built_attributes import is_written_by_init, keep_wrapped, where_built
-from torchdevlint.flow.run.built_of_own import refills
-from torchdevlint.flow.run.objects import keep, registered, write_attribute
+from torchdevlint.flow.run.attribute_stores import assign_data, held_by
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.assigned import values_by_path, values_by_target
 from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.scope.overwritten_items import (
     read_by_numbers,
-    stores_replaced,
     stores_that_replace_all,
     stores_under_each,
     stores_where_asked,
 )
 from torchdevlint.flow.scope.uses import uses_in
-from torchdevlint.flow.state.devices import DEFAULT, LOADER, TOP, on_cpu
+from torchdevlint.flow.state.devices import LOADER
 from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, settle, unpacked
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, depth_of, under_each
@@ -54,7 +50,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.source.functions import AnyFunction
-from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in
 
 
 def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_node: ast.expr | None = None) -> None:
@@ -146,15 +142,6 @@ def part_of(value: Value, place: int, count: int) -> Value:
     return value if isinstance(value, Unknown) else UNKNOWN
 
 
-def _bring_elsewhere(frame: Frame, parameter: ast.expr, value: Value, state: State) -> None:
-    """``cell.weight.data = gru.weight.data``: the parameters of a layer of a local name are where others are, then."""
-    holder = parameter.value if isinstance(parameter, ast.Attribute) else None
-    stays = isinstance(value, Tensor) and on_cpu(value.device)
-    layer = state.env.get(holder.id) if isinstance(holder, ast.Name) and not stays else None
-    if isinstance(holder, ast.Name) and isinstance(layer, Library) and layer.module and layer.device is not None:
-        state.env[holder.id] = replace(layer, device=TOP)
-
-
 def _assign_attribute(
     frame: Frame, target: ast.Attribute, value: Value, state: State, value_node: ast.expr | None
 ) -> None:
@@ -168,16 +155,7 @@ def _assign_attribute(
         receiver.info.attributes[target.attr] = value
         return
     if isinstance(receiver, Tensor) and target.attr == "data":
-        path = dotted_path(target.value)
-        held_here = isinstance(target.value, ast.Name) or path in state.paths
-        plain = held_here and not receiver.parameter
-        if path is not None and plain and isinstance(value, Tensor):
-            state.bind(path, value)
-        elif path is not None and path.rpartition(".")[0] == "self" and _is_fresh(value):
-            state.bind(path, replace(value, parameter=receiver.parameter))
-        else:
-            loaders.forget_if_written(target.value, value, state)
-        _bring_elsewhere(frame, target.value, value, state)
+        assign_data(frame, target, receiver, value, state)
         return
     if isinstance(receiver, Tensor) and not is_written_apart(frame, target, receiver):
         loaders.forget_if_written(target.value, value, state)
@@ -192,25 +170,11 @@ def _assign_attribute(
             frame.machine.emit(AttributeRefused(frame, state, target, receiver, value))
             state.alive = False
             return
-        receiver.info.assigned_at.setdefault(target.attr, target)
-        if frame.entry.kind == "init" and refills(value, state.paths.get(dotted_path(target) or "")):
-            value = registered(value)  # type: ignore[arg-type]
-        kept = keep(frame, receiver, target, value)
-        passing = target in _passing(frame) or is_written_by_init(frame, receiver.info, target.attr)
-        passing = passing or _updates(frame, receiver, target)
-        held = write_attribute(receiver, target.attr, kept, state.conditions, passing=passing)
-        if not passing:
-            keep_wrapped(receiver.info, target, held)
-        held = where_built(frame, receiver, target.attr, value, held) if receiver.info.is_module else held
+        held = held_by(frame, target, receiver, value, state)
     path = dotted_path(target)
     if path is not None:
         forget_paths(state, path)
         state.bind(path, held)
-
-
-def _is_fresh(value: Value) -> TypeGuard[Tensor]:
-    """Whether it is a tensor that a factory has made on the default device."""
-    return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations)
 
 
 def _is_refused(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> bool:
@@ -307,36 +271,6 @@ def _forget_item(state: State, root: str, item: str | None) -> None:
 
 def _around(frame: Frame) -> ast.AST:
     return frame.function or frame.machine.reading.tree_here
-
-
-def _updates(frame: Frame, receiver: Obj, target: ast.Attribute) -> bool:
-    """Whether a Module calculates a tensor anew of what it kept there: what that meets is in the same place, or raises.
-
-    A single number of the CPU goes with any device, and the result is there.
-    """
-    held = receiver.info.attributes.get(target.attr)
-    if not receiver.info.is_module or not isinstance(held, Tensor) or not held.ndim or frame.function is None:
-        return False
-    return target in _updated_in(frame.function)
-
-
-@once_a_node
-def _updated_in(function: AnyFunction) -> frozenset[ast.expr]:
-    """The targets of ``self.mean = 0.9 * self.mean + 0.1 * x``."""
-    found = ((each.targets[0], each.value) for each in assignments_in(function) if isinstance(each.value, ast.BinOp))
-    return frozenset(target for target, value in found if dotted_path(target) in set(_summands(value)))
-
-
-def _summands(node: ast.expr) -> Iterator[str | None]:
-    if isinstance(node, ast.BinOp):
-        yield from _summands(node.left)
-        yield from _summands(node.right)
-    else:
-        yield dotted_path(node)
-
-
-def _passing(frame: Frame) -> frozenset[ast.Attribute]:
-    return stores_replaced(frame.function) if frame.function is not None else frozenset()
 
 
 def _is_replaced(held: Value, value: Value) -> bool:

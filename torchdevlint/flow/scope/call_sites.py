@@ -27,6 +27,7 @@ from torchdevlint.source.nodes import (
     assignments_in,
     dropped_by,
     inside,
+    is_below,
     is_inside,
     is_name,
     nodes_in,
@@ -90,6 +91,20 @@ def call_sites(tree: ast.Module, function: FunctionNode, project: Project) -> li
 def own_call_sites(tree: ast.Module, function: FunctionNode) -> list[CallSite]:
     """The calls of a function of the top level in its own file; none where its name is read for something else."""
     return sites_in(tree, function.name) or []
+
+
+def is_called_before(tree: ast.Module, function: FunctionNode, node: ast.AST) -> bool:
+    """Whether the top level of a file alone runs a function, in statements before the one that `node` is in.
+
+    Also where a test of a setting leaves the call out: nothing in the file comes to the function later.
+    """
+    at = next((at for at, each in enumerate(tree.body) if is_below(node, each)), None)
+    calls = [site.call for site in own_call_sites(tree, function)]
+    if at is None or not calls or node not in own_nodes_in(tree, type(node)):
+        return False
+    early = {id(each) for statement in tree.body[:at] for each in nodes_in(statement, ast.Call)}
+    own = {id(each) for each in own_nodes_in(tree, ast.Call)}
+    return all(id(each) in early & own for each in calls)
 
 
 def gets_batches(tree: ast.Module, function: FunctionNode, name: str) -> bool:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, last_name, whole_of
+from torchdevlint.flow.scope.names import dotted_path, is_dtype, last_name, whole_of
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import FunctionNode
-from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, assignments_in, inside, nodes_in, once_a_node
 
 
 @once_a_node
@@ -75,6 +75,24 @@ def _moved_names(tree: ast.Module) -> frozenset[str]:
         if (dotted_path(loop.target) or "") in found:
             found.update(filter(None, [dotted_path(loop.iter)]))
     return frozenset(found)
+
+
+def brings(method: FunctionNode, name: str) -> bool:
+    """Whether a method moves a parameter before it reads it for anything else: ``state = state.to(x.device)``."""
+    reads = (each for each in nodes_in(method, ast.Name) if each.id == name and isinstance(each.ctx, ast.Load))
+    first = min(reads, key=lambda each: (each.lineno, each.col_offset), default=None)
+    bound = (each for each in map(assignment_of, method.body) if each is not None)
+    moves = (each.value for each in bound if [dotted_path(target) for target in each.targets] == [name])
+    return first is not None and any(_is_moved_by(first, each) for each in moves)
+
+
+def _is_moved_by(node: ast.Name, call: ast.expr) -> bool:
+    """``node.to(device)``, ``node.cuda()``: not what converts the dtype alone."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.value is not node:
+        return False
+    places = [*call.args[:1], *(each.value for each in call.keywords if each.arg == "device")]
+    told = any(not is_dtype(each) for each in places) or call.func.attr != "to"
+    return told and call.func.attr in torch_api.PLACING_METHODS
 
 
 def is_placed_by_callers(tree: ast.Module, name: str) -> bool:

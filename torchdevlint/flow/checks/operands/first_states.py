@@ -3,7 +3,8 @@
 A recurrent layer is given the state that it starts with, and has a method that makes one. Nobody but the layer knows
 where its parameters are, so that is where the method has to make it. That this is meant is said by the class, which
 knows its device and makes other tensors there; by a method of the same name in another class of the file, which makes
-it there; or by its name, where `forward` takes a state.
+it there; or by its name, where `forward` takes a state. A `forward` that moves each state it is given takes them from
+anywhere.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from torchdevlint.flow.facts.tensors import FIRST_STATE
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.decorators import is_property
 from torchdevlint.flow.scope.names import dotted_path, parameter_names
-from torchdevlint.flow.scope.own_devices import has_device, is_placed_by_callers, makes_there
+from torchdevlint.flow.scope.own_devices import brings, has_device, is_placed_by_callers, makes_there
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
@@ -91,7 +92,10 @@ def _is_meant_there(frame: Frame, owner: ClassInfo, function: ast.FunctionDef) -
     forward = owner.all_methods.get("forward")
     if forward is None or is_bookkeeping(function.name):
         return False
-    if _STATE.fullmatch(function.name) and any(map(_TAKEN.fullmatch, parameter_names(forward[1]))):
+    states = list(filter(_TAKEN.fullmatch, parameter_names(forward[1])))
+    if states and all(brings(forward[1], each) for each in states):
+        return False
+    if states and _STATE.fullmatch(function.name):
         return True
     others = [each for each in nodes_in(frame.machine.tree, ast.FunctionDef) if each.name == function.name]
     if any(each is not function and makes_there(each) for each in others):

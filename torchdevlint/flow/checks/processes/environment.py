@@ -13,7 +13,9 @@ from torchdevlint.flow.events import Augmented, Entered, ItemAssigned, Placed
 from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
 from torchdevlint.flow.kinds.options import as_parsed
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.call_sites import is_called_before
 from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
+from torchdevlint.flow.scope.same_each_time import is_same_each_time
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import is_number
@@ -187,21 +189,13 @@ def _check(
     touched, in_time = state.touched_before, frame.machine.memory(_InTime).nodes
     if touched is None:
         in_time.add(node)
-    elif not state.without_accelerator and not (node in in_time and _is_the_same_each_time(frame, value_node)):
+        return
+    tree, function = frame.machine.tree, frame.function
+    set_before = node in in_time and is_same_each_time(tree, function, value_node)
+    if state.without_accelerator or set_before:
+        return
+    if not isinstance(function, _FUNCTIONS) or not is_called_before(tree, function, touched.node):
         _late(frame, touched, node, value)
-
-
-def _is_the_same_each_time(frame: Frame, value: ast.expr | None) -> bool:
-    """Whether no name in an expression is one of the function around, or counts the rounds of a loop."""
-    if value is None:
-        return False
-    read = {each.id for each in inside(value) if isinstance(each, ast.Name)}
-    loops = [each.target for each in nodes_in(frame.machine.tree, ast.For)]
-    bound = {each.id for target in loops for each in inside(target) if isinstance(each, ast.Name)}
-    if frame.function is not None:
-        bound.update(each.arg for each in nodes_in(frame.function, ast.arg))
-        bound.update(each.id for each in nodes_in(frame.function, ast.Name) if isinstance(each.ctx, ast.Store))
-    return read.isdisjoint(bound)
 
 
 def _is_relied_on(tree: ast.Module, name: str) -> bool:
