@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
+from torchdevlint.flow.run.flags import as_handed_on
 from torchdevlint.flow.scope.names import dotted_path, mentions_device, names_of_item
 from torchdevlint.flow.scope.signatures import takes
 from torchdevlint.flow.state.arguments import Arguments
@@ -36,7 +37,7 @@ def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
     arguments = Arguments([], {})
     for each in node.args:
         if not isinstance(each, ast.Starred):
-            arguments.positional.append((each, frame.evaluate(each, state)))
+            arguments.positional.append((each, as_handed_on(frame, each, frame.evaluate(each, state), state)))
             continue
         value = unpacked(frame.evaluate(each.value, state))
         if isinstance(value, Seq) and value.items is not None:
@@ -51,6 +52,7 @@ def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
     for keyword in node.keywords:
         value = frame.evaluate(keyword.value, state)
         if keyword.arg is not None:
+            value = as_handed_on(frame, keyword.value, value, state)
             arguments.keywords[keyword.arg] = (keyword.value, value)
             continue
         arguments.double_starred = arguments.double_starred or not (isinstance(value, Map) and value.closed)

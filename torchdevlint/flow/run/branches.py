@@ -14,8 +14,10 @@ from torchdevlint.flow.kinds.sizes import Shape, is_zero, shape_of, what_is_fill
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.agreement import compares_devices, refine_places
 from torchdevlint.flow.run.branch_tests import condition_of, written_outcome
+from torchdevlint.flow.run.cuda_arms import asks_for_cuda, refine_cuda
 from torchdevlint.flow.run.dimensions import refine_dimensions
 from torchdevlint.flow.run.filtered import refine_filtered
+from torchdevlint.flow.run.flags import decides
 from torchdevlint.flow.run.instance_arms import refine_instance
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name
@@ -76,15 +78,6 @@ def note_asked(frame: Frame, state: State, node: ast.expr, value: Value) -> None
         frame.machine.emit(Asked(frame, state, node, value))
 
 
-def decides(frame: Frame, test: ast.expr, state: State) -> bool:
-    """Whether a test with a known outcome takes one arm only: a constant of the module is there to be changed."""
-    if isinstance(test, ast.UnaryOp):
-        return decides(frame, test.operand, state)
-    if isinstance(test, ast.Name):
-        return test.id in state.env and (frame.function is not None or frame.loop_round > 0)
-    return True
-
-
 def outcome_of(frame: Frame, test: ast.expr, value: Value, state: State) -> bool | None:
     """What a test with this value surely gives, or None: ``x or True`` and ``x and False`` do not depend on `x`."""
     if type(value) is Const and decides(frame, test, state):
@@ -126,12 +119,13 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
                 _refine(frame, each, holds, None)
             else:
                 _refine(frame, each, None, fails)
-        if _asks_for_places(test):
+        if _asks_for_places(test) or any(map(asks_for_cuda, test.values)):
             _refine_any(frame, test, fails if isinstance(test.op, ast.And) else holds)
         return
     _refine_empty(frame, test, holds, fails)
     refine_filtered(frame, test, holds, fails)
     refine_dimensions(frame, test, holds, fails)
+    refine_cuda(frame, test, holds, fails)
     if isinstance(test, ast.Call):
         wrappers.refine_by_test(frame, test, holds, fails)
         refine_instance(frame, test, holds, fails)
@@ -172,9 +166,12 @@ def _refine_any(frame: Frame, test: ast.BoolOp, state: State | None) -> None:
         arm = rest.copy()
         _refine(frame, each, None if both else arm, arm if both else None)
         _refine(frame, each, rest if both else None, None if both else rest)
+        if isinstance(each, ast.Name) and outcome_of(frame, each, frame.evaluate(each, state), state) is both:
+            arm.alive = False  # what surely holds is not what ``a and b`` fails by
         arms_of.append(arm)
     joined = reduce(_either_of, arms_of)
     state.take_names(joined)
+    state.alive = state.alive and joined.alive
 
 
 def _either_of(one: State, other: State) -> State:

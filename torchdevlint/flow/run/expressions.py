@@ -14,11 +14,12 @@ from torchdevlint.flow.kinds.sizes import is_mask, rows_of
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.agreement import compares_devices
 from torchdevlint.flow.run.attributes import attribute, one_of
-from torchdevlint.flow.run.branches import arms, asked_tensor, decides, note_asked
+from torchdevlint.flow.run.branches import arms, asked_tensor, note_asked
 from torchdevlint.flow.run.calls import call
 from torchdevlint.flow.run.chosen import first_true, is_chosen
 from torchdevlint.flow.run.comparisons import compare
 from torchdevlint.flow.run.comprehensions import comprehension, dict_comprehension
+from torchdevlint.flow.run.flags import decides
 from torchdevlint.flow.run.imports import from_stars, resolve
 from torchdevlint.flow.run.modules import item_of
 from torchdevlint.flow.run.operand_kinds import told_by_other

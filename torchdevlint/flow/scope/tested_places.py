@@ -53,13 +53,13 @@ def _off_host(test: ast.expr, holds: bool) -> Iterator[str]:
             for each in test.values:
                 yield from _off_host(each, holds)
     else:
-        tensor = _asked(test, holds)
+        tensor = asked_off_host(test, holds)
         path = dotted_path(tensor) if tensor is not None else None
         if path is not None:
             yield path
 
 
-def _asked(test: ast.expr, holds: bool) -> ast.expr | None:
+def asked_off_host(test: ast.expr, holds: bool) -> ast.expr | None:
     """`x` of ``x.is_cuda``, ``x.device.type == "cuda"`` and ``x.device != torch.device("cpu")``.
 
     A device is never equal to a string.
