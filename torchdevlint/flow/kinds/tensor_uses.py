@@ -130,11 +130,18 @@ def is_taken_by_torch(frame: Frame, function: Scope, name: str) -> bool:
     uses = uses_in(function).get(name)
     if uses is None or is_used_otherwise(frame, function, name):
         return False
-    if sum(is_bound for _, is_bound, _ in bindings_in(function).get(name, ())) > 1:
+    if name in _bound_again(function):
         return False
     static = partial(_static, frame, closure=frame.closure, owner=frame.owner, function=function)
     given = ((static(call.func), place) for call, place in (*uses.arguments, *uses.derived))
     return any(isinstance(callee, Ref) and takes_tensor(callee.name, place) for callee, place in given)
+
+
+@once_a_node
+def _bound_again(function: Scope) -> frozenset[str]:
+    """The names that a function binds more than once."""
+    bound = bindings_in(function).items()
+    return frozenset(name for name, places in bound if sum(is_bound for _, is_bound, _ in places) > 1)
 
 
 def is_told_alone(frame: Frame, read: ast.Attribute) -> bool:
