@@ -76,7 +76,15 @@ from torchdevlint.flow.state.values import Func, Ref, Tensor, Value
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import argument_removed, call_added, fix
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, inside, keyword_of, nodes_in
+from torchdevlint.source.nodes import (
+    Assignment,
+    arguments_of,
+    assignments_in,
+    inside,
+    keyword_of,
+    nodes_in,
+    once_a_node,
+)
 
 SEVERITY = Severity.ERROR
 EXECUTION = "exception"
@@ -153,13 +161,19 @@ def _runs_backward(frame: Frame, state: State, scope: ast.AST) -> bool:
 
     Where none of them does, ``.grad`` is None on any device.
     """
-    callees = [each.func for each in nodes_in(scope, ast.Call)]
-    if any(isinstance(each, ast.Attribute) and "backward" in each.attr for each in callees):
+    if _says_backward(scope):
         return True
+    callees = (each.func for each in nodes_in(scope, ast.Call))
     named = (each for each in callees if isinstance(getattr(each, "value", each), ast.Name))
     called = (frame.evaluate(each, state) for each in named)
     bodies = (each.node for each in called if isinstance(each, Func))
     return any("backward" in each.attr for body in bodies for each in nodes_in(body, ast.Attribute))
+
+
+@once_a_node
+def _says_backward(scope: ast.AST) -> bool:
+    callees = (each.func for each in nodes_in(scope, ast.Call))
+    return any(isinstance(each, ast.Attribute) and "backward" in each.attr for each in callees)
 
 
 def _note(frame: Frame, state: State, tensor: ast.expr, use: ast.expr, kind: str) -> None:

@@ -57,7 +57,7 @@ def _note_operands(event: Operated) -> None:
     if frame.function is None or frame.depth or frame.machine.in_child or len(operands) < 2:
         return
     tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
-    if not tensors:
+    if not any(value.device.origin is Origin.LITERAL for _, value in tensors):
         return
     unknown = {
         each.id: (each, value)
