@@ -108,17 +108,24 @@ def _reordered(frame: Frame, state: State, node: ast.Call, arguments: Arguments)
     return Seq(None, element_of(_first(arguments)))
 
 
-def _iter(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    batch = next_of(frame, node, *arguments.positional[0]) if arguments.positional else None
-    return Seq(None, element_of(_first(arguments)) if batch is None else batch)
+def iterate(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``iter(x)``, ``itertools.cycle(x)``."""
+    return Seq(None, _gone_through(frame, node, *arguments.positional[0]) if arguments.positional else UNKNOWN)
 
 
 def _enumerate(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    return Seq(None, sequence([NUMBER, element_of(_first(arguments))]))
+    inner = _gone_through(frame, node, *arguments.positional[0]) if arguments.positional else UNKNOWN
+    return Seq(None, sequence([NUMBER, inner]))
 
 
 def _zip(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    return Seq(None, sequence([element_of(value) for value in arguments.values]))
+    return Seq(None, sequence([_gone_through(frame, node, *each) for each in arguments.positional]))
+
+
+def _gone_through(frame: Frame, taken: ast.Call, node: ast.expr, value: Value) -> Value:
+    """What each round through `value` gives: a batch, where `node` is a loader."""
+    batch = next_of(frame, taken, node, value)
+    return element_of(value) if batch is None else batch
 
 
 def _next(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -253,7 +260,7 @@ _BUILTINS: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "frozenset": _reordered,
     "sorted": _reordered,
     "reversed": _reordered,
-    "iter": _iter,
+    "iter": iterate,
     "enumerate": _enumerate,
     "zip": _zip,
     "next": _next,

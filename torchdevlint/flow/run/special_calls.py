@@ -16,6 +16,7 @@ from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.kernel_launches import launch_tiles
 from torchdevlint.flow.run.moves import number_of_device
 from torchdevlint.flow.run.operations import combine
+from torchdevlint.flow.run.python_calls import iterate
 from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
@@ -322,6 +323,7 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "dataclasses.asdict": _as_dict,
     "functools.partial": _partial,
     "itertools.chain": _chained,
+    "itertools.cycle": iterate,
     "apex.amp.initialize": _prepared,
     "deepspeed.initialize": prepared.initialize_deepspeed,
     "accelerate.Accelerator": prepared.make_accelerator,
