@@ -1,7 +1,7 @@
 """Writes what is derived from the code.
 
 These are the pages of the rules, of their error texts, of the command line and of the configuration, its schema, the
-index of what checks and rules look on at, the
+index of what checks and rules look on at, the table of functions whose modules are executed when they are called, the
 README's table and what its commands print, the report and the numbers on the first page, the releases of PyTorch under
 which the simulation was run, and the rules in the navigation of the site.
 
@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts import index, releases, site  # noqa: E402
+from scripts import functions, index, releases, site  # noqa: E402
 from scripts.configuration import configuration  # noqa: E402
 from torchdevlint.config.schema import schema  # noqa: E402
 from torchdevlint.model import Severity  # noqa: E402
@@ -248,6 +248,7 @@ def pages() -> dict[Path, str]:
         folder / "index.md": rule_index(),
         ROOT / "docs" / "configuration.md": configuration(),
         ROOT / "torchdevlint" / "index.py": index.render(),
+        ROOT / "torchdevlint" / "functions.py": functions.render(ROOT / "torchdevlint"),
         ROOT / "torchdevlint" / "config" / "schema.json": json.dumps(schema(), indent=2) + "\n",
         ROOT / "docs" / "errors.md": errors(),
         ROOT / "docs" / "cli.md": site.command_line(),

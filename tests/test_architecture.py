@@ -36,6 +36,8 @@ LAYERS: dict[str, int] = {
     "garbage": 1,
     "index": 1,
     "syntax": 4,
+    "functions": 1,
+    "deferred": 4,
     "project": 5,
     "cache": 6,
     "flow": 6,
@@ -97,6 +99,7 @@ FLOW_LAYERS: dict[str, int] = {
 DATA_TABLES = {
     "flow/knowledge/torch_api.py": "what torch's functions do, one line a function",
     "index.py": "what each check and rule looks on at, as a script writes it",
+    "functions.py": "the public functions of each module, as a script writes it",
 }
 BASES = ("torchdevlint", "torchdevlint.flow", "torchdevlint.runtime")
 """Packages from which modules are imported as well as names."""

@@ -57,6 +57,9 @@ def script() -> NoReturn:
     if arguments[0] == "check":
         gc.set_threshold(*THRESHOLDS)  # what is imported stays, and no search for cycles has to go through it
         _import_records()
+        from torchdevlint.deferred import defer
+
+        defer()
     try:
         main()
     except SystemExit as end:

@@ -92,11 +92,13 @@ class Observers:
         return fact
 
     def import_all(self) -> bool:
-        """Import all who look on; whether any of them had not been imported."""
+        """Import and execute all who look on; whether there was anything left to import or to execute."""
+        from torchdevlint.deferred import execute_all
+
         missing = {name for names in self._modules.values() for name in names} - sys.modules.keys()
         for name in sorted(missing):
             import_module(name)
-        return bool(missing)
+        return execute_all() or bool(missing)
 
     def _note_function(self, event: LibraryReturned) -> None:
         found = self._of_functions.get(event.name)

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from torchdevlint import __version__
 from torchdevlint.cache import Cache, folder_of
 from torchdevlint.config import ConfigError, Configuration, Settings, SettingsOf
+from torchdevlint.deferred import defer
 from torchdevlint.engine import check_tree
 from torchdevlint.garbage import few_collections, few_full_collections
 from torchdevlint.report.terminal import escape
@@ -78,6 +79,7 @@ class Plugin:
         cls.cache = Cache(folder_of(configuration.run))
         cls.saved = "-" not in options.filenames
         few_full_collections()
+        defer()
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Row, column from 0, text. A rule that fails is flake8's to report: it names the plugin and stops."""
