@@ -426,7 +426,7 @@ FUNCTIONS = {
     ),
     "flow.run.patterns": "captured",
     "flow.run.prepared": "make_accelerator initialize_deepspeed accelerator_of",
-    "flow.run.python_calls": "call_builtin",
+    "flow.run.python_calls": "call_builtin iterate",
     "flow.run.rebound": "of_rebound",
     "flow.run.relevance": "says_where is_in_vain is_entered widened",
     "flow.run.saved_for_backward": "saved_by_forward",
