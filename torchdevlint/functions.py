@@ -101,7 +101,7 @@ FUNCTIONS = {
     ),
     "flow.checks.literals.refused_cpu": "refused_before",
     "flow.checks.literals.same_device": "says_more choice_of is_of_literal is_literal is_chosen",
-    "flow.checks.literals.unasked_cuda": "module_that_makes",
+    "flow.checks.literals.unasked_cuda": "elsewhere_beside",
     "flow.checks.loads.brought_back": "is_brought_back saves_of_cpu",
     "flow.checks.loads.caches": "is_cache",
     "flow.checks.loads.checkpoints": "",

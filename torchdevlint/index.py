@@ -133,7 +133,7 @@ CHECKS = {
         "EVENTS": "Placed",
     },
     "literals.lone_literals": {
-        "EVENTS": "Placed",
+        "EVENTS": "Constructed ForeignCalled FunctionCalled Placed UnknownCalled",
     },
     "literals.meant_places": {
         "EVENTS": "Placed",

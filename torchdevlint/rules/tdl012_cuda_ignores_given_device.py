@@ -6,12 +6,12 @@ something in reach says which device is meant: a `device` parameter or name, `se
 `args.device`, an argument whose class has a `device`, an `Accelerator`, a device chosen by
 `torch.cuda.is_available()`, a tensor whose `is_cuda` was asked, or that came from an accelerator and goes back there, a
 model that the object was given, or a tensor argument or layer that the result is combined with. Likewise a call that
-leaves `device="cuda"` or `use_cuda=True` as it is, a move that ignores the flag which decides the others, and a
+leaves `device="cuda"` or `use_cuda=True` as it is, a move that ignores the flag of the others, and a
 `torch.cuda.Stream()` beside moves to `self.device`.
 
-Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a device told from outside, a
-`device="cuda"` handed on, what a Module makes, or what is made for an argument: with its dtype, as large and returned,
-or in one kernel with it; one alone among followed devices.
+Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a told device, a
+`device="cuda"` handed on, what a Module or a function of tensors makes, or what is made for an argument: with its
+dtype, as large and returned, or in one kernel with it; one alone among followed devices.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere
@@ -53,23 +53,23 @@ another function combines, and for a type such as `torch.cuda.FloatTensor`.
 Devices that are known in another file, such as the attribute of a base class that this file never reads. Code that says
 what to do on both sides, that is for CUDA by the name or a decorator of its function, or that has chosen the current
 GPU by `torch.cuda.device_of(x)`, or by `torch.cuda.set_device` on every way there, is left alone; a `.cuda()` without
-any device in reach is a matter of portability only, but for what a method of a Module makes in a file that never asks
-for CUDA, and in no application. `if torch.cuda.is_available():` before a move counts as the
-author's choice where the script moves its model by the same question, and where nothing is combined with the result. In
-an application, which nothing installs, nothing is reported where all programs that import the file run on the current
-GPU alone: they send things to CUDA, and neither they nor what they import ask whether there is an accelerator, name
-another device or the number of a GPU, or take a device from outside. If they send something to CUDA on every path and
-ask nothing, what their imports ask does not count. After `if x.is_cuda:` a number is all that matters. If each program
-sends something to CUDA on its ways to the place, or surely right on from there, be it in functions of other files, and
-all is on the current GPU, or if each calls `torch.cuda.set_device` first, the finding is *advice*: it is reported where
-TDL012 is selected (`extend-select = ["TDL012"]`), and the summary counts it. So is one in a file that nothing imports,
-runs or names; and one of many: where the file names CUDA in five places at least and in more than three for each device
-that it chooses, a change of this line alone helps nobody; so it is in an application of that kind where all is on the
-current GPU. Where programs may be on another GPU (`--gpu 1`), it is so if each that comes to the place names CUDA in
-five places at least and in more than two for each device that it chooses. And beside the device of a tensor
-(`x.device`) it is advice where neither the file nor what leads to the place chooses a device, or where each function
-that leads there sends something to CUDA itself: all tensors are on the current GPU then. What an application shows of
-itself is listed under [what is advice](../advice.md).
+any device in reach is a matter of portability only, but for what a method of a Module makes, or a function that is
+given a tensor or a Module, in a file that never asks for CUDA, and in no application. `if torch.cuda.is_available():`
+before a move counts as the author's choice where the script moves its model by the same question, and where nothing is
+combined with the result. In an application, which nothing installs, nothing is reported where all programs that import
+the file run on the current GPU alone: they send things to CUDA, and neither they nor what they import ask whether there
+is an accelerator, name another device or the number of a GPU, or take a device from outside. If they send something to
+CUDA on every path and ask nothing, what their imports ask does not count. After `if x.is_cuda:` a number is all that
+matters. If each program sends something to CUDA on its ways to the place, or surely right on from there, be it in
+functions of other files, and all is on the current GPU, or if each calls `torch.cuda.set_device` first, the finding is
+*advice*: it is reported where TDL012 is selected (`extend-select = ["TDL012"]`), and the summary counts it. So is one
+in a file that nothing imports, runs or names; and one of many: where the file names CUDA in five places at least and in
+more than three for each device that it chooses, a change of this line alone helps nobody; so it is in an application of
+that kind where all is on the current GPU. Where programs may be on another GPU (`--gpu 1`), it is so if each that comes
+to the place names CUDA in five places at least and in more than two for each device that it chooses. And beside the
+device of a tensor (`x.device`) it is advice where neither the file nor what leads to the place chooses a device, or
+where each function that leads there sends something to CUDA itself: all tensors are on the current GPU then. What an
+application shows of itself is listed under [what is advice](../advice.md).
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current

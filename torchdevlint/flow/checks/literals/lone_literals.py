@@ -1,8 +1,8 @@
-"""A literal CUDA device in a file that follows devices everywhere else, or for what a Module makes (TDL012).
+"""A literal CUDA device in a file that follows devices everywhere else, or where a Module or argument is (TDL012).
 
 A file that makes and moves its tensors to a device that it is told, or to that of another tensor, in ten places, is
-written for any device. The one ``device="cuda"`` among them was forgotten, whatever that tensor meets. A Module
-goes where its owner moves it.
+written for any device. The one ``device="cuda"`` among them was forgotten, whatever that tensor meets, be it handed
+on to another function. A Module goes where its owner moves it, and a function is given tensors that are anywhere.
 """
 
 from __future__ import annotations
@@ -13,13 +13,19 @@ from typing import NamedTuple
 from torchdevlint.flow.checks.literals import hardcoded
 from torchdevlint.flow.checks.literals.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.literals.placement import is_guarded, is_what_it_is_for
-from torchdevlint.flow.checks.literals.unasked_cuda import module_that_makes
-from torchdevlint.flow.events import Placed
+from torchdevlint.flow.checks.literals.unasked_cuda import elsewhere_beside
+from torchdevlint.flow.events import Constructed, ForeignCalled, FunctionCalled, Placed, UnknownCalled
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
 from torchdevlint.flow.scope.followed_devices import root_of
 from torchdevlint.flow.scope.names import device_spec, last_name, mentions_cuda, mentions_device, parameter_names
-from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda
+from torchdevlint.flow.scope.naming_cuda import (
+    cuda_in_words,
+    device_arguments,
+    is_numbered,
+    names_cuda,
+    naming_arguments,
+)
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -32,9 +38,9 @@ _MOST = 2
 """Where more places name CUDA, that is meant, or not one oversight."""
 _FOR_EACH = 8
 """So many places follow a device for each one that names CUDA."""
-_BESIDE_ONE = 3
-"""So many for the only place of a file that names CUDA, in a function that works on arguments; one where tensors are
-among these, or in this function itself."""
+_BESIDE_ONE = 2
+"""So many for the only place of a file that names CUDA, in a method, or a function that works on arguments; one where
+tensors are among these, or in this function itself."""
 _FOR_CUDA_ALONE = frozenset({"triton", "cupy", "numba", "pycuda", "CUDAGraph", "GradScaler"})
 _OF_MEASURING = regex(r"bench|profil|test|main|demo|memory|warm|graph|stream|kernel|gpu")
 """Names of functions that may be for a GPU alone."""
@@ -47,8 +53,19 @@ class _Places(NamedTuple):
 
 def _note_placed(event: Placed) -> None:
     frame, state, node = event.frame, event.state, event.node
-    if event.device.origin is not Origin.LITERAL or event.device.name != "cuda" or not isinstance(node, ast.Call):
-        return
+    if event.device.origin is Origin.LITERAL and event.device.name == "cuda" and isinstance(node, ast.Call):
+        _look(frame, state, node)
+
+
+def _note_call(event: FunctionCalled | Constructed | UnknownCalled | ForeignCalled) -> None:
+    """``Encoder(.., device="cuda")``: what is called does with it what torch does."""
+    node = event.node
+    named = any(each.arg == "device" and each.value in naming_arguments(node) for each in node.keywords)
+    if named and not is_numbered(cuda_in_words(node)):  # the number of a device may be one of a microphone
+        _look(event.frame, event.state, node)
+
+
+def _look(frame: Frame, state: State, node: ast.Call) -> None:
     text = names_cuda(node)
     if text is None or frame.machine.in_child or not frame.machine.imports_torch or is_guarded(state):
         return
@@ -59,10 +76,10 @@ def _note_placed(event: Placed) -> None:
         beside: ast.AST = _places(machine.tree).followed[0]
         given, why, kind = machine.text_of(beside), "so does the rest of this file", "lone"
     else:
-        others, beside, kind = module_that_makes(frame, state, node), frame.function or machine.tree, "module"
-        if others is None:
+        found, beside, kind = elsewhere_beside(frame, state, node), frame.function or machine.tree, "module"
+        if found is None:
             return
-        given, why = others, f"`{others}` goes where its owner moves it"
+        given, why = found
     machine.explain(*hardcoded.keys_of(node))
     machine.record(
         ("lone literal", node),
@@ -94,7 +111,8 @@ def _follows_devices(frame: Frame, state: State, node: ast.Call) -> bool:
     """Whether the rest of its file follows devices, or the rest of its function does."""
     function: FunctionNode = frame.function  # type: ignore[assignment]
     places = _places(frame.machine.tree)
-    if places.literals == 1 and last_name(node.func) != "cuda" and _takes_arguments(function):
+    works = _takes_arguments(function) or frame.owner is not None
+    if places.literals == 1 and last_name(node.func) != "cuda" and works:
         plain = [each for each in places.followed if last_name(each) == "device"]
         given = parameter_names(function)
         if any(is_inside(each, function) and root_of(each) in given for each in plain):
@@ -139,4 +157,10 @@ def _is_device(node: ast.expr) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute)) and mentions_device(last_name(node))
 
 
-EVENTS = {Placed: _note_placed}
+EVENTS = {
+    Placed: _note_placed,
+    FunctionCalled: _note_call,
+    Constructed: _note_call,
+    UnknownCalled: _note_call,
+    ForeignCalled: _note_call,
+}

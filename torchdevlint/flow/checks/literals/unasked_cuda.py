@@ -1,8 +1,9 @@
-"""What a Module makes on CUDA by name, in a file that never asks whether there is one (TDL012).
+"""What a Module, or a function of tensors, makes on CUDA by name, in a file that never asks for CUDA (TDL012).
 
-A Module goes where its owner moves it: on a machine without CUDA, on Apple's GPU or on the second one, it ends at a
-``torch.zeros(3).cuda()``. In an application the programs that come there say for themselves what they need, and a class
-that puts its own layers on CUDA, or a file of several GPUs, is for these; they are not judged here.
+A Module goes where its owner moves it, and a function is given tensors that are anywhere: on a machine without CUDA, on
+Apple's GPU or on the second one, both end at a ``torch.zeros(3).cuda()``. In an application the programs that come
+there say for themselves what they need, and a class that puts its own layers on CUDA, or a file of several GPUs, is
+for these; they are not judged here.
 """
 
 from __future__ import annotations
@@ -14,30 +15,57 @@ from torchdevlint.flow.checks.literals.hardcoded import imports_kernels
 from torchdevlint.flow.scope.handled_errors import WITHOUT_CUDA, may_catch
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.scope.programs import is_program
+from torchdevlint.flow.state.devices import TOP, Origin
+from torchdevlint.flow.state.joins import settle
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Tensor
+from torchdevlint.flow.state.values import UNKNOWN, Library, Tensor
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
 _ASKING = frozenset("is_available is_cuda device_count set_device device_of current_device world_size".split())
 """Names that ask for CUDA, or choose the GPU: what they decide may reach the place on other ways."""
+_SOMEWHERE = (Origin.ARGUMENT, Origin.MODEL, Origin.EXPRESSION)
 _MOST = 4
 """Where more places name CUDA, the file is written for it."""
 
 
-def module_that_makes(frame: Frame, state: State, node: ast.Call) -> str | None:
-    """The Module that makes a tensor and puts it on CUDA by name, wherever it is itself; None where that is meant."""
+def elsewhere_beside(frame: Frame, state: State, node: ast.Call) -> tuple[str, str] | None:
+    """What may be anywhere where a tensor is made and put on CUDA by name, and why; None where that is meant.
+
+    It is the Module that does so, or the tensor or Module that a function is given.
+    """
     machine, function, owner = frame.machine, frame.function, frame.owner
-    if function is None or owner is None or not owner.is_module or frame.entry.kind == "init":
+    if function is None or frame.entry.kind == "init":
         return None
     tree = machine.tree
     if machine.words & _ASKING or is_program(tree) or imports_kernels(tree) or kernel_before(function, node.lineno):
         return None
-    if _named(tree) > _MOST or any(_places_layers(each.node) for each in owner.mro) or not _is_made(frame, state, node):
+    if owner is not None and any(_places_layers(each.node) for each in owner.mro):
+        return None
+    if _named(tree) > _MOST or not _is_made(frame, state, node):
         return None
     tried = (each for each in nodes_in(function, ast.Try) if may_catch(each, WITHOUT_CUDA))
-    in_vain = any(is_inside(node, statement) for each in tried for statement in each.body)
-    return None if in_vain else owner.name
+    if any(is_inside(node, statement) for each in tried for statement in each.body):
+        return None
+    if owner is not None and owner.is_module:
+        return owner.name, f"`{owner.name}` goes where its owner moves it"
+    alone = _named(tree) == 1 and machine.discarded is not node
+    name = _given_here(frame, state) if alone else None
+    return None if name is None else (name, f"`{name}` is where the caller has it")
+
+
+def _given_here(frame: Frame, state: State) -> str | None:
+    """The first tensor or Module that the function around a place was given, if it is still bound to its name there."""
+    function = frame.function
+    if function is None or frame.depth:
+        return None
+    for parameter in nodes_in(function.args, ast.arg):
+        value = settle(state.env.get(parameter.arg, UNKNOWN), state.conditions)
+        if isinstance(value, Tensor) and value.device.origin in _SOMEWHERE:
+            return parameter.arg
+        if isinstance(value, Library) and value.module and value.device in (None, TOP) and value.placed is None:
+            return parameter.arg
+    return None
 
 
 def _is_made(frame: Frame, state: State, node: ast.Call) -> bool:

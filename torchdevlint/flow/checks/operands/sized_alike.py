@@ -47,7 +47,9 @@ _FOR_THE_CPU = regex(
 """Names of functions that copy what they get, only look at it, or keep it."""
 _OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|transform|preprocess|load|read")
 """Words of what is prepared on the CPU."""
-_OF_OPTIONS = regex(r"args|opts?$|option|conf|cfg|param|setting|spec|polic|backend|meta|info|type|array|arr$|np|engine")
+_OF_OPTIONS = regex(
+    r"args|opts?$|option|conf|cfg|param|setting|spec|polic|backend|meta|info|type|array|arr$|(?:^|_)np|engine"
+)
 _STAND_INS = frozenset({"register_fake", "impl_abstract"})
 
 _ANYWHERE = frozenset({Origin.ARGUMENT, Origin.MODEL, Origin.EXPRESSION})
