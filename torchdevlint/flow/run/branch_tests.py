@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.scope.asked_paths import (
+    asks_machine,
+    is_bound_anew,
+    is_resized,
+    paths_asked,
+    sized_by,
+    times_bound,
+)
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.command_line import asks_options_of_module
-from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, parameter_names, public_path
+from torchdevlint.flow.scope.command_line import asks_once
+from torchdevlint.flow.scope.names import (
+    dotted_path,
+    first_name,
+    last_name,
+    mentions_device,
+    parameter_names,
+    public_path,
+)
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
@@ -24,22 +39,54 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
 
     Tests of different calls are different, and so are those of different loop rounds, unless no loop can change them.
     A flag that only ``__init__`` sets says the same in all methods: objects of one class are taken to agree on it.
-    So does an option of the command line, in all functions of the file that parses it.
+    So does what is asked of names that are bound once, in all functions that see these.
     """
     scope = frame.function or frame.machine.reading.tree_here
     known = test.__dict__.get(_ASKED)
     if known is None or known[0] != id(scope):
         known = test.__dict__[_ASKED] = id(scope), *_asked(frame, test, scope)
-    _, text, positive, changes, literals, switch, absent, everywhere = known
+    _, text, positive, changes, literals, switch, absent, asked, once = known
     at, text = flag_of_objects(frame.owner, frame.function, text)
-    if not at and everywhere and not frame.machine.reading.is_elsewhere:
-        at = "module:"
+    if not at and asked is not None and not frame.machine.reading.is_elsewhere:
+        at = _bound_around(frame, asked, once)
     at = at or f"{frame.activation}.{frame.loop_round if changes else 0}:"
     if switch and (literals is None or literals[2] is not None or literals[1] == _NONE):
         return switched(at + text, absent), positive
     if literals is None:
         return at + text, positive
     return compared(at + text, at + literals[0], *literals[1:]), positive
+
+
+def _bound_around(frame: Frame, asked: frozenset[str], once: bool) -> str:
+    """What stands for the top level, or for a function around this one, where that binds all names that a test asks.
+
+    It has to bind them once; else, and where the function itself binds one, it is empty.
+    """
+    roots, at = set(map(first_name, asked)), frame
+    while at.function is not None and not any(_binds(at.function, each) for each in roots):
+        scopes, around = at.closure.scopes, at.called_at
+        if len(scopes) < 2:
+            return "module:" if once else ""
+        while around is not None and around[1].names is not scopes[0]:
+            around = around[1].called_at
+        if around is None:
+            return ""
+        at = around[1]
+    function = at.function
+    if function is None:
+        return "module:" if once else ""
+    if at is frame or not roots.isdisjoint(bound_in_loops(function)):
+        return ""
+    return f"{at.activation}.0:" if _is_fixed(asked, function) else ""
+
+
+def _binds(function: AnyFunction, name: str) -> bool:
+    return name in parameter_names(function) or name in times_bound(function)
+
+
+def _is_fixed(asked: frozenset[str] | None, scope: AnyFunction | ast.Module) -> bool:
+    """Whether all that a test asks is known, and bound once in a function or module, and made no longer or shorter."""
+    return asked is not None and not any(is_bound_anew(each, scope) or is_resized(each, scope) for each in asked)
 
 
 def flag_of_objects(owner: ClassInfo | None, method: AnyFunction | None, text: str) -> tuple[str, str]:
@@ -96,9 +143,10 @@ def _asked(frame: Frame, test: ast.expr, scope: AnyFunction | ast.Module) -> _As
     """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome.
 
     Then what it compares with literals, and whether it asks for the use of an accelerator or for a device, and the
-    outcome by which there is none. Last, whether it comes out the same in all functions.
+    outcome by which there is none. Last, what it asks, and whether that is said once on the top level.
     """
-    everywhere = asks_options_of_module(frame.machine.reading.tree_here, scope, test)
+    asked = paths_asked(test)
+    once = asked is not None and asks_once(frame.machine.reading.tree_here, asked)
     of_device = _asks_for_device(test)
     switch = of_device or outcome_without(frame.machine.reading.tree_here, test) is not None
     positive, text_of = True, frame.machine.reading.text_here
@@ -117,7 +165,7 @@ def _asked(frame: Frame, test: ast.expr, scope: AnyFunction | ast.Module) -> _As
     else:
         text = text_of(test)
     absent = text.endswith(" None") if of_device else None
-    return text, positive, _changes_in_loops(test, scope), _compared(test, scope), switch, absent, everywhere
+    return text, positive, _changes_in_loops(test, scope, asked), _compared(test, scope), switch, absent, asked, once
 
 
 def _asks_for_device(test: ast.expr) -> bool:
@@ -132,7 +180,7 @@ def _asks_for_device(test: ast.expr) -> bool:
     return isinstance(test, (ast.Name, ast.Attribute)) and mentions_device(last_name(test))
 
 
-_Asked = tuple[str, bool, bool, "_Literals | None", bool, "bool | None", bool]
+_Asked = tuple[str, bool, bool, "_Literals | None", bool, "bool | None", "frozenset[str] | None", bool]
 _Literals = tuple[str, frozenset[object], "Bound | None"]
 
 
@@ -144,9 +192,11 @@ def _compared(test: ast.expr, scope: AnyFunction | ast.Module) -> _Literals | No
     """
     if not isinstance(test, ast.Compare) or len(test.ops) > 1:
         return None
-    sized = _sized(test.left)
+    sized = sized_by(test.left)
     path = dotted_path(sized or test.left)
-    if path is None or _is_bound_anew(path, scope) or (sized is not None and _is_resized(path, scope)):
+    if asks_machine(test.left):
+        path = public_path(test.left.func)  # type: ignore[attr-defined]
+    elif path is None or is_bound_anew(path, scope) or (sized is not None and is_resized(path, scope)):
         return None
     right, asked = test.comparators[0], path if sized is None else f"len({path})"
     ordered = _ORDERED.get(type(test.ops[0]))
@@ -173,36 +223,6 @@ def _bound(right: ast.Constant, above: bool, included: bool, sized: ast.expr | N
     return Bound(number, above, included) if isinstance(number, (int, float)) else None
 
 
-def _sized(node: ast.expr) -> ast.expr | None:
-    """What ``len(..)`` is asked of."""
-    asks = isinstance(node, ast.Call) and len(node.args) == 1 and public_path(node.func) == "len"
-    return node.args[0] if asks else None  # type: ignore[attr-defined]
-
-
-def _is_resized(path: str, scope: AnyFunction | ast.Module) -> bool:
-    """Whether a method is called that may change the length of what has a name, or an item is put in or deleted."""
-    if any(each.attr in _RESIZES and dotted_path(each.value) == path for each in nodes_in(scope, ast.Attribute)):
-        return True
-    items = (each for each in nodes_in(scope, ast.Subscript) if not isinstance(each.ctx, ast.Load))
-    return any(dotted_path(each.value) == path for each in items)
-
-
-_RESIZES = frozenset("add append clear discard extend insert pop popitem remove setdefault update".split())
-
-
-def _is_bound_anew(path: str, scope: AnyFunction | ast.Module) -> bool:
-    """Whether a function binds a name or attribute, one that it has from elsewhere, or more than once."""
-    root, dot, _ = path.partition(".")
-    given = isinstance(scope, ast.Module) or root not in parameter_names(scope)
-    bound = sum(stored for _, stored, _ in bindings_in(scope).get(root, ()))
-    return bound > given or (bool(dot) and path in _attributes_stored(scope))
-
-
-@once_a_node
-def _attributes_stored(scope: AnyFunction | ast.Module) -> frozenset[str | None]:
-    return frozenset(dotted_path(each) for each in nodes_in(scope, ast.Attribute) if isinstance(each.ctx, ast.Store))
-
-
 def _flag_asked(test: ast.expr) -> tuple[ast.expr, bool] | None:
     """``flag == False`` and ``flag is not True`` ask the same as ``not flag``: what is asked, and for which outcome."""
     if not isinstance(test, ast.Compare) or len(test.ops) > 1:
@@ -215,13 +235,16 @@ def _flag_asked(test: ast.expr) -> tuple[ast.expr, bool] | None:
     return test.left, value.value is isinstance(operator, (ast.Eq, ast.Is))
 
 
-def _changes_in_loops(test: ast.expr, scope: AnyFunction | ast.Module) -> bool:
-    """Whether the test calls something, or reads a name that a loop of the function or module around it binds."""
+def _changes_in_loops(test: ast.expr, scope: AnyFunction | ast.Module, asked: frozenset[str] | None) -> bool:
+    """Whether the test calls something, or reads a name that a loop of the function or module around it binds.
+
+    The length of what is bound once stays the same, if nothing makes that longer or shorter.
+    """
     read = set()
     for each in inside(test):
         if isinstance(each, ast.Name):
             read.add(each.id)
-        elif isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)):
+        elif isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) and not _is_fixed(asked, scope):
             return True
     return not bound_in_loops(scope).isdisjoint(read)
 

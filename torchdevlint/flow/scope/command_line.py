@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.scope.names import parameter_names
-from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.flow.scope.asked_paths import is_resized
+from torchdevlint.flow.scope.uses import bound_in_loops
+from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
 
 def options(tree: ast.Module, name: str) -> Iterator[ast.Call]:
@@ -31,29 +31,12 @@ def is_assigned(tree: ast.Module, name: str) -> bool:
     return stored or named or any(each.attr == "__dict__" for each in nodes_in(tree, ast.Attribute))
 
 
-def asks_options_of_module(tree: ast.Module, scope: ast.AST, test: ast.expr) -> bool:
-    """Whether a test asks nothing but options that the top level of its file parses once: ``args.gpus > 1``.
+def asks_once(tree: ast.Module, paths: Iterable[str]) -> bool:
+    """Whether all that is asked are names that the top level of a file binds once, and options that it parses once.
 
-    It comes out the same wherever it stands. `scope` is the function around, or the module.
+    What a test says of them is the same wherever it stands, unless a function binds such a name too.
     """
-    if not _adds_options(tree):
-        return False
-    held = set()
-    for part in inside(test):
-        if isinstance(part, ast.Attribute):
-            if not isinstance(part.value, ast.Name):
-                return False
-            held.add((part.value.id, part.attr))
-        elif not isinstance(part, _OF_TESTS):
-            return False
-    read = {each.id for each in inside(test) if isinstance(each, ast.Name)}
-    if not held or {root for root, _ in held} != read or not all(_is_fixed(tree, *each) for each in held):
-        return False
-    if scope is tree:
-        return True
-    bound = bindings_in(scope)  # type: ignore[arg-type]
-    names = parameter_names(scope)  # type: ignore[arg-type]
-    return not any(name in names or any(stored for _, stored, _ in bound.get(name, ())) for name in read)
+    return all(_is_fixed(tree, *path.partition(".")[::2]) for path in paths)
 
 
 @once_a_node
@@ -61,24 +44,12 @@ def _adds_options(tree: ast.Module) -> bool:
     return any(each.attr == "add_argument" for each in nodes_in(tree, ast.Attribute))
 
 
-_OF_TESTS = (
-    ast.Name,
-    ast.Constant,
-    ast.Compare,
-    ast.BoolOp,
-    ast.UnaryOp,
-    ast.operator,
-    ast.unaryop,
-    ast.cmpop,
-    ast.boolop,
-    ast.expr_context,
-)
-
-
 def _is_fixed(tree: ast.Module, root: str, name: str) -> bool:
     known = _fixed(tree)
     if (root, name) not in known:
-        known[root, name] = _is_bound_once(tree, root) and any(options(tree, name)) and not is_assigned(tree, name)
+        asked = not name or (_adds_options(tree) and any(options(tree, name)) and not is_assigned(tree, name))
+        path = f"{root}.{name}" if name else root
+        known[root, name] = asked and _is_bound_once(tree, root) and not is_resized(path, tree)
     return known[root, name]
 
 

@@ -8,6 +8,7 @@ from torchdevlint.flow.checks.loads.methods_run import reached_from
 from torchdevlint.flow.run.branch_tests import flag_of_objects
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, names_one_of, stem_of
+from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -19,7 +20,11 @@ from torchdevlint.source.nodes import inside, is_inside, nodes_in
 
 
 def wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at: ast.AST) -> bool | None:
-    """Whether what is read is the wrapper on some paths only; None if the order of calls decides."""
+    """Whether what is read is the wrapper on some paths only; None if the order of calls decides.
+
+    A name that a method binds once, to an attribute, is that attribute.
+    """
+    model = _meant_by(frame, model)
     path = dotted_path(model)
     if path is None:
         return False
@@ -44,6 +49,16 @@ def wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at: 
         return True
     tests = nodes_in(frame.machine.tree, ast.If)
     return any(made_at in nodes_in(each, ast.Call) and model not in nodes_in(each, type(model)) for each in tests)
+
+
+def _meant_by(frame: Frame, model: ast.expr) -> ast.expr:
+    """``self.net``, for a name that one assignment of the method binds, to just that."""
+    if not isinstance(model, ast.Name) or frame.owner is None or frame.function is None:
+        return model
+    bound = [each for each in bindings_in(frame.function).get(model.id, ()) if each[1]]
+    values = values_by_path(frame.function).get(model.id, ()) if len(bound) == 1 else ()
+    one = next(iter(values), model)
+    return one if isinstance(one, ast.Attribute) and dotted_path(one.value) == "self" else model
 
 
 def is_wrapped_by_another_way(frame: Frame, held: StateDict) -> bool:
