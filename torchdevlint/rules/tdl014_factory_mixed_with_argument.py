@@ -76,7 +76,8 @@ be, or asked for their shape and calculated with beside a tensor; indexing and a
 from an array. What an argument of a class of another file holds
 is where the argument is, unless its names speak of data sets. A buffer that is filled and then given to another
 function, instead of being returned, is seen only where that is a metric of torchmetrics or an operator of `torch.ops`.
-What a Python function of another library gets may be moved there, so that masks and tables are not reported.
+What a Python function of another library gets may be moved there, so that masks and tables are not reported, and so may
+the labels that a loss of one gets.
 A tensor of the CPU that `torch.distributed` sends is the subject of TDL404.
 
 ## References

@@ -11,6 +11,7 @@ import ast
 
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.model_inputs import parts_beside
+from torchdevlint.flow.run.foreign_losses import is_of_another_library
 from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
@@ -61,15 +62,19 @@ def compare_with_batch(
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(model, there), *stayed], True)
 
 
-def compare_with_target(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
+def compare_with_target(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> bool:
     """``criterion(output, y)`` of a loss of unknown class, where one of both is as the loader gave it.
 
     These are an output and its target, both tensors; a whole batch may be moved part by part, and so may what follows.
+    Of a loss of another library it is false: what that does with its targets is not known.
     """
+    if is_of_another_library(frame, state, node.func):
+        return False
     operands = [each for given in arguments.pairs[:2] for each in tensor_operands(*given)]
     compared = [(at, as_output(at, value)) for at, value in operands if not _is_container(frame, at)]
     if any(loaders.is_from_loader(value) for _, value in compared):
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", compared, True)
+    return True
 
 
 def _is_container(frame: Frame, node: ast.expr) -> bool:

@@ -93,10 +93,10 @@ def _is_parameter_free(tail: str, arguments: Arguments) -> bool:
 def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
     """Calling a library module: its parameters and every tensor argument must be on one device."""
     frame.machine.emit(ModuleCalled(frame, state, node, module, arguments))
-    if _is_not_meant(module, arguments):
+    is_loss = not module.name and is_named_like_a_loss(node.func)
+    is_foreign = is_loss and not batch_beside.compare_with_target(frame, state, node, arguments)
+    if is_foreign or _is_not_meant(module, arguments):
         return UNKNOWN
-    if not module.name and is_named_like_a_loss(node.func):
-        batch_beside.compare_with_target(frame, state, node, arguments)
     return gathered(node, module, _call_module(frame, state, node, module, arguments))
 
 
