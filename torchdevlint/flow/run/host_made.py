@@ -10,6 +10,7 @@ import ast
 from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.graphs import data_set
+from torchdevlint.flow.kinds.placed_batches import places
 from torchdevlint.flow.run.operations import created
 from torchdevlint.flow.scope.names import mentions_cuda, mentions_device
 from torchdevlint.flow.state.arguments import Arguments
@@ -60,7 +61,16 @@ def call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
         return Library(name)
     if name in _PIPELINES and (steps := _steps_of(arguments)) and all(map(_keeps_place, steps)):
         return Library(name, children=tuple(steps))
-    return data_set(frame, node, name) or UNKNOWN
+    return data_set(frame, node, name) or _placed_data(frame, node, name, arguments) or UNKNOWN
+
+
+def _placed_data(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Library | None:
+    """A data set of a class that is not seen, made of what is on an accelerator: what it gives may be there as well."""
+    tail = name.rpartition(".")[2]
+    is_data = tail[:1].isupper() and "dataset" in tail.lower()
+    if not is_data or not any(places(frame.machine.tree, each, surely=True) for each in arguments.all_values):
+        return None
+    return Library(name, children=tuple(arguments.all_values), made_at=node)
 
 
 def convert(frame: Frame, state: State, node: ast.Call, converter: Library, arguments: Arguments) -> Value:
