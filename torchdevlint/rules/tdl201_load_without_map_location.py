@@ -187,7 +187,7 @@ def _symptom(fact: CheckpointLoad) -> str:
 
 
 def _help(fact: CheckpointLoad) -> str:
-    edited = with_argument(fact.text, f'{fact.parameter}="cpu"')
+    edited = with_argument(fact.text, f'{fact.parameter}="cpu"') if fact.none_at is None else None
     call = f"`{edited}`" if edited else f'add `{fact.parameter}="cpu"`'
     if fact.only_state_dict:
         return f"{call}; `load_state_dict` copies into the parameters wherever they are"

@@ -45,4 +45,8 @@ def is_called_text(key: ast.expr) -> bool:
     return isinstance(key, ast.Constant) and isinstance(key.value, str) and _TEXT.match(key.value.lower()) is not None
 
 
-_TEXT = regex(r"(?:.*[_.])?(?:task|text|caption|prompt|sentence|instruction|question|title|description)s?$")
+_TEXT = regex(
+    r"(?:.*[_.])?(?:task|text|caption|prompt|sentence|instruction|question|title|description"
+    r"|path|file|file_?name|fname|url)s?$"
+)
+"""Names of files are texts as well."""

@@ -23,10 +23,11 @@ from torchdevlint.flow.events import ForeignCalled, FunctionReturned, ModuleMeth
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.kinds.placed_loads import FROM_ADDRESSES, LOADS
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program, numbers_gpus
 from torchdevlint.flow.scope.each_rank import is_run_by_each_rank
 from torchdevlint.flow.scope.fed_loads import feeds_one_module, only_fed
-from torchdevlint.flow.scope.names import has_stars, parameter_names, positional_names, public_path
+from torchdevlint.flow.scope.names import has_stars, last_name, parameter_names, positional_names, public_path
 from torchdevlint.flow.scope.parts_of_run import is_of_another_part
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import alternatives
@@ -205,7 +206,7 @@ def _placed(frame: Frame, name: str, arguments: Arguments) -> bool:
     if arguments.double_starred or arguments.starred or not (arguments.positional or arguments.keywords):
         return True
     given = arguments.get(torch_api.LOADERS[name], "map_location")
-    if given is None or given[1] != Const(None) or _is_chosen(given[0]):
+    if given is None or given[1] != Const(None) or _is_chosen(given[0]) or _is_set_later(frame, given[0]):
         return given is not None
     return _is_parameter(frame, given[0])
 
@@ -214,6 +215,13 @@ def _is_chosen(node: ast.expr) -> bool:
     """``None if use_gpu else "cpu"``: where the place is left open, it was decided that it may be."""
     arms = (node.body, node.orelse) if isinstance(node, ast.IfExp) else ()
     return any(not (isinstance(each, ast.Constant) and each.value is None) for each in arms)
+
+
+def _is_set_later(frame: Frame, node: ast.expr) -> bool:
+    """Whether it is an attribute that is None until a method, or another function of the file, writes a place there."""
+    written = values_by_path(frame.machine.tree) if isinstance(node, ast.Attribute) else {}
+    values = (each for path, held in written.items() if path.endswith(f".{last_name(node)}") for each in held)
+    return any(not (isinstance(each, ast.Constant) and each.value is None) for each in values)
 
 
 def _is_parameter(frame: Frame, node: ast.expr) -> bool:
