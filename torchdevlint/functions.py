@@ -389,6 +389,7 @@ FUNCTIONS = {
     "flow.run.figures": "",
     "flow.run.filtered": "refine_filtered",
     "flow.run.flags": "decides as_handed_on",
+    "flow.run.foreign_losses": "is_of_another_library",
     "flow.run.functions": "run_function run_body returned spread",
     "flow.run.gathered": "gathered",
     "flow.run.getters": "looked_up is_getter",
@@ -447,6 +448,7 @@ FUNCTIONS = {
         " named_in only_annotated"
     ),
     "flow.scope.asked_classes": "is_asked_for_its_class",
+    "flow.scope.asked_paths": "paths_asked asks_machine sized_by is_resized is_bound_anew @times_bound",
     "flow.scope.asserted": "@asserted_in asserts_place asserts_cuda asked_in",
     "flow.scope.assigned": "@assignments_by_path @values_by_path @values_by_target unpacked_to @targets_by_value",
     "flow.scope.attribute_parts": "@known_by_attributes moves_beside moves_some",
@@ -470,7 +472,7 @@ FUNCTIONS = {
     "flow.scope.chains": "@chained unchained module_in @moved_in",
     "flow.scope.chosen_by_place": "is_chosen_by_place",
     "flow.scope.class_text": "@methods_of @writers_in @self_writes @writes_behind_names @assigns_by_name",
-    "flow.scope.command_line": "options is_assigned asks_options_of_module",
+    "flow.scope.command_line": "options is_assigned asks_once",
     "flow.scope.copied_parameters": "copies_in meeting_in",
     "flow.scope.counted_loops": "@first_round_counter",
     "flow.scope.cuda_literals": (
