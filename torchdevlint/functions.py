@@ -325,6 +325,7 @@ FUNCTIONS = {
     "flow.programs.reached.trial_files": "is_unused is_class_tried is_tried_on_cpu has_another_version",
     "flow.programs.reached.unreached": "",
     "flow.programs.reached.ways": "top_level",
+    "flow.programs.texts.all_calls": "",
     "flow.programs.texts.asked_tests": "asked_before asked_at is_bound_before",
     "flow.programs.texts.blocks": "leaves is_endless blocks_of is_counted is_every_so_often heads defined_within",
     "flow.programs.texts.callers": "",
@@ -467,7 +468,7 @@ FUNCTIONS = {
     "flow.scope.brought_twins": "brought_besides brought_of_one_thing",
     "flow.scope.call_sites": (
         "argument_of call_sites own_call_sites is_called_before gets_batches is_given_by_generator given_to sites_in"
-        " calls_of are_moved_at_once are_sent_to_cuda is_read_otherwise"
+        " calls_of are_moved_at_once are_sent_to_cuda is_read_otherwise reads_of texts_of @renamed_by"
     ),
     "flow.scope.chains": "@chained unchained module_in @moved_in",
     "flow.scope.chosen_by_place": "is_chosen_by_place",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
@@ -21,7 +22,7 @@ from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.model import Frozen
 from torchdevlint.project.packaging import has_users
 from torchdevlint.project.uses import Project
-from torchdevlint.source.functions import FunctionNode
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import (
     arguments_of,
     assignments_in,
@@ -250,19 +251,37 @@ def is_read_otherwise(tree: ast.Module, name: str, calls: int) -> bool:
     """Whether a module reads a name more often than it calls it, or gives it another one, or says it as a text."""
     if any(each.name == name and each.asname not in (None, name) for each in nodes_in(tree, ast.alias)):
         return True
-    read = _read_names(tree).get(name, 0)
-    return read > calls
+    return reads_of(tree, name) > calls
+
+
+def reads_of(tree: ast.Module, name: str) -> int:
+    """How often a module reads a name, be it for a call, or says it as a text."""
+    names, texts = _read_names(tree)
+    return names.get(name, 0) + texts.get(name, 0)
+
+
+def texts_of(tree: ast.Module, name: str) -> int:
+    """How often a module says a name as a text."""
+    return _read_names(tree)[1].get(name, 0)
 
 
 @once_a_node
-def _read_names(tree: ast.Module) -> dict[str, int]:
-    """How often each name is read, be it as a name, an attribute or a text.
+def renamed_by(tree: ast.Module) -> list[tuple[ast.ImportFrom, str, str]]:
+    """What a module imports under other names, each with its own: ``from nets import Net as Small``."""
+    imported = ((node, each) for node in nodes_in(tree, ast.ImportFrom) for each in node.names)
+    return [(node, each.name, each.asname) for node, each in imported if each.asname not in (None, each.name)]
+
+
+@once_a_node
+def _read_names(tree: ast.Module) -> tuple[Counter[str], Counter[str]]:
+    """How often each name is read, be it as a name or an attribute, and how often as a text.
 
     A class that names itself reads nothing, nor does what says or asks of which type something is.
     """
-    found: dict[str, int] = {}
-    typed = (each.annotation for each in nodes_in(tree, ast.arg) if each.annotation is not None)
-    own = {id(part) for each in typed for part in inside(each)}
+    typed = [each.annotation for each in nodes_in(tree, ast.arg)]
+    typed += [each.annotation for each in nodes_in(tree, ast.AnnAssign)]
+    typed += [each.returns for each in functions_in(tree)]
+    own = {id(part) for each in typed if each is not None for part in inside(each)}
     own |= {id(call.args[0]) for call in _called_by_name(tree).get("super", ()) if call.args}
     asked = (call.args[1] for call in _called_by_name(tree).get("isinstance", ()) if len(call.args) > 1)
     own |= {id(part) for each in asked for part in inside(each)}
@@ -270,8 +289,5 @@ def _read_names(tree: ast.Module) -> dict[str, int]:
     names = [each.id for each in read]
     others = [each for each in nodes_in(tree, ast.Attribute) if isinstance(each.ctx, ast.Load)]
     names += [each.attr for each in others if id(each) not in own]
-    texts = [each for each in nodes_in(tree, ast.Constant) if id(each) not in own]
-    names += [each.value for each in texts if isinstance(each.value, str)]
-    for name in names:
-        found[name] = found.get(name, 0) + 1
-    return found
+    texts = (each.value for each in nodes_in(tree, ast.Constant) if id(each) not in own)
+    return Counter(names), Counter(each for each in texts if isinstance(each, str))

@@ -10,6 +10,7 @@ import ast
 import operator
 from collections.abc import Callable
 
+from torchdevlint.flow.programs.texts.all_calls import AllCalls
 from torchdevlint.flow.programs.texts.asked_tests import Place, asked_at, asked_before, is_bound_before
 from torchdevlint.flow.programs.texts.project_calls import CalledPlace, ProjectCalls, around, called_by
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -53,6 +54,7 @@ class OptionsOff:
     def __init__(self, own: ModuleFile, project: Project) -> None:
         self._own = own
         self._calls = ProjectCalls(own, project)
+        self._all_calls = AllCalls(own, project, self._calls)
 
     def hold(self, at: Span) -> bool:
         """Whether a place is in an arm that no call of its function, as far as they are in the project, comes to.
@@ -84,11 +86,10 @@ class OptionsOff:
 
     def _sites(self, place: CalledPlace) -> list[_Site] | None:
         """The calls of a function; of ``forward`` those of all objects. None where they are not seen."""
-        file, function, owner = place
-        called = called_by(function, owner)
-        if called is None and owner is not None and function.name == "forward":
+        _, function, owner = place
+        if owner is not None and function.name == "forward":
             return self._calls.of_objects
-        return self._calls.of(file.path, called) if called is not None else None
+        return self._all_calls.of(place)
 
     def _is_only_called_off(self, home: str, name: str, hops: int) -> bool:
         """Whether there are calls of a name, all of them in arms that nothing takes."""
@@ -177,18 +178,18 @@ class OptionsOff:
 
     def _given(self, name: str, place: CalledPlace, hops: int, only: _Site | None = None) -> _Values | None:
         """What all calls of a function give a parameter, or one of them."""
-        file, function, owner = place
-        called = called_by(function, owner)
+        _, function, owner = place
         default = dict(given_by_default(function.args)).get(name)
-        if called is None and owner is not None and function.name == "forward":
+        if owner is not None and function.name == "forward":
             return self._given_to_objects(name, place, default, hops, only)
-        sites = self._calls.of(file.path, called) if called is not None else None
         found: set[object] = set()
-        for site, call in (sites or ()) if only is None else (only,):
+        for site, call in (self._all_calls.of(place) or ()) if only is None else (only,):
             given = argument_of(call, function, name, is_bound=_is_bound(function, owner))
             there = next(iter(around(site, call.lineno)), None)
             if has_stars(call):
                 values = self._handed_on(call, name, there, default, hops - 1) if given is None else None
+            elif given is not None and there is None and _is_same_literal(given, default):
+                values = self._said(default, place, hops - 1)
             else:
                 values = self._said(given or default, place if given is None else there, hops - 1)
             if values is None:
@@ -249,6 +250,13 @@ class OptionsOff:
 
     def _said(self, given: ast.expr | None, there: CalledPlace | None, hops: int) -> _Values | None:
         return None if given is None or there is None else self._values(given, there, hops)
+
+
+def _is_same_literal(given: ast.expr, default: ast.expr | None) -> bool:
+    """Whether a call says what holds if it says nothing: that is no setting which its user has made."""
+    if not isinstance(given, ast.Constant) or not isinstance(default, ast.Constant):
+        return False
+    return type(given.value) is type(default.value) and given.value == default.value
 
 
 def _init_of(owner: ast.ClassDef) -> FunctionNode | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.texts.places import holds
 from torchdevlint.flow.programs.texts.tables import calls_in
-from torchdevlint.flow.scope.call_sites import MOST_FILES
+from torchdevlint.flow.scope.call_sites import MOST_FILES, calls_of, reads_of, renamed_by
 from torchdevlint.flow.scope.imported_names import defined, definitions
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.project.modules import ModuleFile
@@ -22,6 +22,9 @@ from torchdevlint.source.notebook import NOTEBOOK
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 CalledPlace = tuple[ModuleFile, FunctionNode, "ast.ClassDef | None"]
 """A function, the file that it stands in, and the class that it is a method of."""
+Sites = list[tuple[ModuleFile, ast.Call]]
+Told = Callable[[ModuleFile, str], "tuple[Sites | None, int]"]
+"""Further calls of a name that a file may mean, with how many of its reads are known; None for calls that are not."""
 
 
 class ProjectCalls:
@@ -30,9 +33,9 @@ class ProjectCalls:
     def __init__(self, own: ModuleFile, project: Project) -> None:
         self._own = own
         self._project = project
-        self._sites: dict[tuple[str, str], list[tuple[ModuleFile, ast.Call]] | None] = {}
+        self._sites: dict[tuple[str, str], Sites | None] = {}
 
-    def of_method(self, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
+    def of_method(self, name: str) -> Sites | None:
         """The calls ``x.name()`` in all files, whatever `x` is; None where `name` is read as an attribute otherwise."""
         key = "", name
         if key not in self._sites:
@@ -43,29 +46,52 @@ class ProjectCalls:
             self._sites[key] = found if is_known else None
         return self._sites[key]
 
-    def of(self, home: str, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
+    def of(self, home: str, name: str) -> Sites | None:
         """The calls of a name that the file at `home` binds, in all files that may mean that one, also out of tables.
 
         None where it is read for something else, or said beside code.
         """
         if (home, name) not in self._sites:
-            self._sites[home, name] = self._found_calls(home, name)
+            self._sites[home, name] = self.found(home, name)
         return self._sites[home, name]
 
-    def _found_calls(self, home: str, name: str) -> list[tuple[ModuleFile, ast.Call]] | None:
+    def found(self, home: str, name: str, told: Told | None = None) -> Sites | None:
+        """The same, where `told` tells of a file that may mean the name which reads call something else, or nothing."""
         files, beside = self.files_saying(name), self._project.saying((name,), beside_code=True)
         notebooks = self._notebooks_of(beside or ())
         if files is None or beside is None or notebooks is None:
             return None
-        found: list[tuple[ModuleFile, ast.Call]] = []
+        found: Sites = []
         for file in (*files, *notebooks):
             if self._means_another(file, home, name):
                 continue
-            held = calls_in(file.tree, name)
+            more, known = ([], 0) if told is None else told(file, name)
+            held = None if more is None else calls_in(file.tree, name, known)
             if held is None or any(each.is_shared and not self._is_private(file, each.name) for each in held[1]):
                 return None
-            found += [(file, each) for each in held[0]]
+            renamed = self._calls_of_renamed(file, home, name)
+            if renamed is None:
+                return None
+            found += [(file, each) for each in (*held[0], *renamed)] + (more or [])
         return found
+
+    def _calls_of_renamed(self, file: ModuleFile, home: str, name: str) -> list[ast.Call] | None:
+        """The calls of a name under another one that a file gives it; None where that is read for something else."""
+        found: list[ast.Call] = []
+        for node, own, given in renamed_by(file.tree):
+            led = self._project.locate(file.path, node.module or "", node.level) if own == name else None
+            if own != name or (led is not None and led != home and self._defines(led, name)):
+                continue
+            calls = calls_of(file.tree, given)
+            if reads_of(file.tree, given) > len(calls):
+                return None
+            found += calls
+        return found
+
+    def _defines(self, path: str, name: str) -> bool:
+        module = self._project.module(path) if path.endswith(".py") else None
+        bound = () if module is None else module.bindings.get(name, ())
+        return any(isinstance(each, (*_FUNCTIONS, ast.ClassDef)) for each in bound)
 
     def _notebooks_of(self, paths: Sequence[str]) -> list[ModuleFile] | None:
         """The notebooks among some files beside code; None where another one is no prose, or one is no code."""
@@ -106,7 +132,7 @@ class ProjectCalls:
         return bool(led) and all(each.path != home for each, _ in led)
 
     @cached_property
-    def of_objects(self) -> list[tuple[ModuleFile, ast.Call]] | None:
+    def of_objects(self) -> Sites | None:
         """The calls in all files of what is no function or class there, but may be a Module; None for too many."""
         files = self.files_saying()
         return None if files is None else [(file, call) for file in files for call in object_calls(file)]

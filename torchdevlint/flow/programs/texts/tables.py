@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.call_sites import calls_of, is_read_otherwise
+from torchdevlint.flow.scope.call_sites import calls_of, reads_of
 from torchdevlint.model import Frozen
 from torchdevlint.source.functions import functions_in
 from torchdevlint.source.nodes import assignments_in, binds_name, is_below, nodes_in, once_a_node
@@ -25,17 +25,19 @@ class Table(Frozen, frozen=True):
     """Whether it is of the top level, so that other files may import it."""
 
 
-def calls_in(tree: ast.Module, name: str) -> tuple[list[ast.Call], list[Table]] | None:
+def calls_in(tree: ast.Module, name: str, known: int = 0) -> tuple[list[ast.Call], list[Table]] | None:
     """The calls of a name in a file, and the tables that call it; None where it is read for something else there.
 
-    What `__all__` says is what other files import by a star, where they call it by its name.
+    So many other reads are `known`. What `__all__` says is what other files import by a star, where they call it by its
+    name.
     """
     calls = calls_of(tree, name)
-    if not is_read_otherwise(tree, name, len(calls)):
+    known += len(calls)
+    if reads_of(tree, name) <= known:
         return calls, []
     tables = [each for each in _tables(tree) if name in each.values]
     held = sum(each.values[name] for each in tables)
-    if is_read_otherwise(tree, name, len(calls) + held + _exported(tree).count(name)):
+    if reads_of(tree, name) > known + held + _exported(tree).count(name):
         return None
     return [*calls, *(call for each in tables for call in each.calls)], tables
 
