@@ -145,6 +145,7 @@ FUNCTIONS = {
     "flow.checks.operands.batches": "record",
     "flow.checks.operands.draws": "may_draw draws",
     "flow.checks.operands.example_inputs": "",
+    "flow.checks.operands.fallbacks_beside": "@fallbacks_in",
     "flow.checks.operands.fed_elsewhere": "",
     "flow.checks.operands.filled_alike": "is_given_together",
     "flow.checks.operands.first_states": "",

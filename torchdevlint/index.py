@@ -192,6 +192,9 @@ CHECKS = {
         ),
         "METHODS": "add_graph",
     },
+    "operands.fallbacks_beside": {
+        "EVENTS": "ForeignCalled MethodCalled UnknownCalled",
+    },
     "operands.fed_elsewhere": {
         "EVENTS": "LayerCalled",
     },
