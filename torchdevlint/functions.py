@@ -577,8 +577,8 @@ FUNCTIONS = {
     "flow.state.point": "depth_of one_of_few without_none under_each knows_the_same",
     "flow.state.reading": "",
     "flow.state.records": (
-        "fields_of annotations_in given_fields make by_annotation kept_by_annotation of_itself attribute with_field"
-        " emptied named_tuple"
+        "is_held_together fields_of annotations_in given_fields make by_annotation kept_by_annotation of_itself"
+        " attribute with_field emptied named_tuple"
     ),
     "flow.state.tensors": (
         "tensors_in sites_in same_root is_created may_be_meant are_parted_by_switch as_kinds_ask is_of_sizes"

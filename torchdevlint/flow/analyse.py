@@ -16,7 +16,6 @@ from torchdevlint.flow.kinds.construction import is_built_by_base, is_part_of_in
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.observers import Observers
-from torchdevlint.flow.recording import Recording
 from torchdevlint.flow.run import expressions, statements
 from torchdevlint.flow.run.built_attributes import keep_built
 from torchdevlint.flow.run.calls import call_value
@@ -27,7 +26,7 @@ from torchdevlint.flow.scope import input_pipeline
 from torchdevlint.flow.scope.default_changes import changes_default
 from torchdevlint.flow.scope.names import is_one_of, parameter_names
 from torchdevlint.flow.scope.programs import functions_apart_from
-from torchdevlint.flow.scope.traced import OTHER_RUNTIMES, functions_when_traced
+from torchdevlint.flow.scope.traced import functions_when_traced
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.entries import Entry
@@ -47,6 +46,7 @@ from torchdevlint.source.text import Source
 if TYPE_CHECKING:
     from torchdevlint.flow.grading import Grading
     from torchdevlint.flow.programs.texts.callers import Given
+    from torchdevlint.flow.recording import Recording
 
 TRANSFERS = {**statements.TRANSFER, **expressions.TRANSFER}
 """What each statement does, and what each expression gives."""
@@ -166,7 +166,7 @@ def _run(machine: Machine) -> None:
     tree = machine.tree
     _scan(machine, tree)
     machine.emit(FileStarted(machine))
-    if not OTHER_RUNTIMES.isdisjoint(machine.words):
+    if not torch_api.OTHER_RUNTIMES.isdisjoint(machine.words):
         machine.looked_at.update(functions_when_traced(tree))
     touched = _run_module(machine, tree)
     machine.default_changed |= any(map(_is_built_by_a_change, machine.classes.values()))

@@ -54,8 +54,8 @@ from collections.abc import Callable, Iterator
 from torchdevlint.flow.checks.operands.host_reads import is_off_host
 from torchdevlint.flow.events import FunctionCalled, LibraryCalled, Operated, UnknownCalled
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.flow.kinds.arrays import ARRAY
 from torchdevlint.flow.knowledge.array_readers import reads_on_host
+from torchdevlint.flow.knowledge.libraries import ARRAY
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,7 +14,10 @@ from torchdevlint.source.notebook import Content
 from torchdevlint.suppress import comments
 from torchdevlint.suppress.below import held_below
 from torchdevlint.suppress.comments import NOQA, NOQA_FILE, REVEAL, Comment, Pragma, Rows
-from torchdevlint.suppress.regions import Regions, regions
+from torchdevlint.suppress.regions import regions
+
+if TYPE_CHECKING:
+    from torchdevlint.suppress.regions import Regions
 
 UNUSED = "TDL900"
 """The rule about unused suppressions: a comment that names it is never unused itself."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.knowledge.libraries import ARRAY
 from torchdevlint.flow.scope.annotations import named_in
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
@@ -16,7 +17,6 @@ from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Ref, Se
 from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import inside, is_inside, keyword_of, nodes_in, parts_of_sequence
 
-ARRAY = "numpy.ndarray"
 _ONLY_OF_ARRAYS = frozenset({"astype", "to_numpy"})
 _KEEPS = frozenset({"copy", "clip", "round"})
 """Methods of arrays that leave their dimensions as they are."""

@@ -15,7 +15,7 @@ from torchdevlint.flow.kinds.given_models import moved_model
 from torchdevlint.flow.kinds.known_devices import ACCELERATOR, ACCELERATORS
 from torchdevlint.flow.kinds.sizes import is_number_by_use
 from torchdevlint.flow.kinds.targets import target_beside
-from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
+from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.annotations import (
     annotated_tensor,
@@ -144,7 +144,7 @@ def _kind(
         return UNKNOWN
     if uses.is_module and not uses.is_tensor:
         return Library("", module=True)
-    if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, MAX_HOPS):
+    if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner):
         return _tensor(frame, parameter, entry)
     if is_autograd(frame, entry) and (uses.attributes & {"new", "numpy"} or is_gradient(function, name)):
         return _tensor(frame, parameter, entry)

@@ -24,7 +24,7 @@ from torchdevlint.flow.state.values import Closure, Cls, Func, Library, Obj, Ref
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
-MAX_HOPS, _MAX_LOOKUPS = 4, 8
+_MAX_HOPS, _MAX_LOOKUPS = 4, 8
 """How many steps a name is followed through attributes, items and loops; a loop may go over its own variable."""
 _MAX_PARAMETERS = 50
 """How many parameters of other functions are looked at for one."""
@@ -36,7 +36,9 @@ _Parameter = tuple[Scope, str, ClassInfo | None, bool]
 """A function, the name of a parameter, the class if it is a method, and whether a method of a Module hands it over."""
 
 
-def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int) -> bool:
+def is_tensor_by_use(
+    frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int = _MAX_HOPS
+) -> bool:
     """Whether `function` uses its parameter `name` as only a tensor can be used, itself or in a function it calls."""
     level: list[_Parameter] = [(function, name, owner, owner is not None and owner.is_module)]
     seen: set[_Parameter] = set(level)

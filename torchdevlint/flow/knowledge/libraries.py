@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from torchdevlint.patterns import regex
 
+ARRAY = "numpy.ndarray"
+
 
 class Known(Struct, frozen=True):
     """One class, or each class of a family.

@@ -694,3 +694,8 @@ RUN_MODELS = {
     "fvcore.nn.flop_count": ("model", "inputs"),
 }
 """What calls a model with inputs that it is given, once; the names of both, which are the first two arguments."""
+
+OTHER_RUNTIMES = frozenset(
+    "is_scripting is_tracing _is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing".split()
+)
+"""Tests for a program that is traced, scripted or exported: a path of its own."""

@@ -52,7 +52,6 @@ from torchdevlint.flow.run.unknown_calls import (
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Origin, on_cpu
@@ -288,7 +287,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
 
 
 def _call_function(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> Value:
-    if callee.qualname in OTHER_RUNTIMES:
+    if callee.qualname in torch_api.OTHER_RUNTIMES:
         return Guard(False)
     frame.machine.emit(FunctionCalled(frame, state, node, callee, arguments))
     given = spread(callee, arguments)

@@ -30,7 +30,6 @@ from torchdevlint.flow.run.unknown_calls import is_known
 from torchdevlint.flow.run.wrapping import is_called_wrapper, wrap
 from torchdevlint.flow.scope.input_pipeline import GIVEN_AS_TRANSFORM
 from torchdevlint.flow.scope.names import is_one_of, mentions_device
-from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import is_module_class
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
@@ -71,7 +70,7 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     if not is_known(name):
         frame.machine.emit(ForeignCalled(frame, state, node, name, arguments))
     note_pipeline(name, arguments)
-    if name.rpartition(".")[2] in OTHER_RUNTIMES:
+    if name.rpartition(".")[2] in torch_api.OTHER_RUNTIMES:
         return Guard(False)
     special = SPECIAL.get(name)
     if special is not None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from torchdevlint.flow.knowledge.torch_api import OTHER_RUNTIMES
 from torchdevlint.flow.scope.names import last_name
 from torchdevlint.source.nodes import inside, is_below, nodes_in, once_a_node
 
-OTHER_RUNTIMES = frozenset(
-    "is_scripting is_tracing _is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing".split()
-)
-"""Tests for a program that is traced, scripted or exported: a path of its own."""
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 

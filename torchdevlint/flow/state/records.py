@@ -14,6 +14,7 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Const,
+    Map,
     Record,
     RecordType,
     Seq,
@@ -27,7 +28,13 @@ from torchdevlint.source.nodes import inside, once_a_node
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
 
+_HOLDING = frozenset({Seq, Map, Record})
 _OWN_CONSTRUCTION = frozenset({"__init__", "__new__", "__post_init__", "__getattr__", "__getattribute__"})
+
+
+def is_held_together(value: Value) -> bool:
+    """Whether a value holds others: a sequence, a mapping or a record."""
+    return type(value) in _HOLDING
 
 
 def fields_of(info: ClassInfo) -> RecordType | None:

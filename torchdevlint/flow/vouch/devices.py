@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, first_name, is_dtype
+from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import alternatives, settle
@@ -19,7 +20,7 @@ from torchdevlint.flow.state.near import Near
 from torchdevlint.flow.state.others import holds
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Site, Tensor, Unknown, Value
-from torchdevlint.flow.vouch.bound import Scope, scopes_around, steady
+from torchdevlint.flow.vouch.bound import scopes_around, steady
 from torchdevlint.flow.vouch.kinds import may_be_no_tensor, may_be_none
 from torchdevlint.flow.vouch.names import is_written, means_the_same
 from torchdevlint.model import Frozen

@@ -25,6 +25,7 @@ from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.records import is_held_together
 from torchdevlint.flow.state.tensors import is_created, is_told_device
 from torchdevlint.flow.state.values import Choice, Dev, Map, Record, Seq, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
@@ -41,8 +42,6 @@ _WAYS = (
 )
 """Factories that make tensors in one way: of sizes, of data, and ranges."""
 
-HOLDERS = frozenset({Seq, Map, Record})
-"""What is returned as one and has parts."""
 Part = tuple[ast.expr, Tensor]
 _NO_NAMES: Mapping[ast.expr, str] = MappingProxyType({})
 
@@ -50,7 +49,7 @@ _NO_NAMES: Mapping[ast.expr, str] = MappingProxyType({})
 def _note_returned(event: Returned) -> None:
     """``return torch.tensor(a).to(device), torch.tensor(b).to(device), torch.tensor(c)``."""
     frame = event.frame
-    if type(event.value) in HOLDERS and frame.entry.kind != "init":
+    if is_held_together(event.value) and frame.entry.kind != "init":
         parts, names = list(parts_of(event.node, event.value)), _names(event.node)
         _look(frame, event.state, event.node, SAME_RETURN, parts, names, isinstance(event.value, Seq))
 

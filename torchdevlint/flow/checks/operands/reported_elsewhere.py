@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
+from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.kept_whole import leaves_alone
@@ -57,7 +57,7 @@ def _mixes(frame: Frame, method: ast.FunctionDef, kept: set[str]) -> bool:
     names = parameter_names(method)
     met = {each.id for side in _beside(method, kept) for each in inside(side) if isinstance(each, ast.Name)} & names
     annotated = {each.arg for each in nodes_in(method, ast.arg) if annotated_tensor(each.annotation)}
-    return any(each in annotated or is_tensor_by_use(frame, method, each, None, MAX_HOPS) for each in met)
+    return any(each in annotated or is_tensor_by_use(frame, method, each, None) for each in met)
 
 
 def _beside(method: ast.FunctionDef, kept: set[str]) -> Iterator[ast.expr]:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from torchdevlint.flow.checks.operands.handed_on_together import HOLDERS, is_told_device_too, keeps_as_given, parts_of
+from torchdevlint.flow.checks.operands.handed_on_together import is_told_device_too, keeps_as_given, parts_of
 from torchdevlint.flow.checks.operands.sized_alike import is_for_the_cpu, may_be_anywhere
 from torchdevlint.flow.events import Constructed, ForeignCalled, FunctionCalled, Mixed, Returned, UnknownCalled
 from torchdevlint.flow.facts.tensors import TYPED_ALIKE
@@ -23,6 +23,7 @@ from torchdevlint.flow.state.devices import DEFAULT, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.records import is_held_together
 from torchdevlint.flow.state.tensors import is_told_device
 from torchdevlint.flow.state.values import AT_LEAST_1, Site, Step, Tensor, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -30,7 +31,7 @@ from torchdevlint.source.nodes import nodes_in, once_a_node
 
 def _note_returned(event: Returned) -> None:
     """``return torch.linspace(0, 1, n, dtype=x.dtype), x``: what is returned alone may be a table for the host."""
-    if type(event.value) not in HOLDERS:
+    if not is_held_together(event.value):
         return
     frame = event.frame
     if not _is_of_the_entry(frame, event.state):
