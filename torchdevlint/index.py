@@ -37,6 +37,9 @@ CHECKS = {
     "forgotten.left_in_other_method": {
         "EVENTS": "FileStarted",
     },
+    "forgotten.left_of_alike": {
+        "EVENTS": "FileEnded",
+    },
     "forgotten.left_of_pairs": {
         "EVENTS": "FileEnded",
     },

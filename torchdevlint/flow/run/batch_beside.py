@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.model_inputs import parts_beside
 from torchdevlint.flow.run.foreign_losses import is_of_another_library
@@ -22,12 +24,12 @@ from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import as_output
-from torchdevlint.flow.state.values import AT_LEAST_1, Tensor
+from torchdevlint.flow.state.values import AT_LEAST_1, Choice, Tensor, Value
 from torchdevlint.patterns import regex
 
 _MODEL = regex(r"(?:\w+_)?(?:model|net|network|encoder|generator|discriminator|classifier)")
 _NUMBERS = regex(
-    r"[xX]\d?|[xX]b|inputs?|(?:\w+_)?(?:imgs?|images?|features?|feats?)|(?:img|image)_\w+|pixel_values|frames?"
+    r"[xX]\d?|[xX]b|(?:batch_)?inputs?|inputs?_batch|(?:\w+_)?(?:imgs?|images?|features?|feats?)|(?:img|image)_\w+|pixel_values|frames?"
     r"|data|batch_[xX]|[xX]_batch|samples|waveforms?|spectrograms?|points"
 )
 """Names of what a model calculates with, and which is no text; a second witness only."""
@@ -71,10 +73,17 @@ def compare_with_target(frame: Frame, state: State, node: ast.Call, arguments: A
     if is_of_another_library(frame, state, node.func):
         return False
     operands = [each for given in arguments.pairs[:2] for each in tensor_operands(*given)]
-    compared = [(at, as_output(at, value)) for at, value in operands if not _is_container(frame, at)]
+    compared = [(at, _as_output(at, value)) for at, value in operands if not _is_container(frame, at)]
     if any(loaders.is_from_loader(value) for _, value in compared):
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", compared, True)
     return True
+
+
+def _as_output(node: ast.expr, value: Value) -> Value:
+    """What a model gave, also where the model was wrapped in one case, for all that is known."""
+    if not isinstance(value, Choice):
+        return as_output(node, value)
+    return replace(value, alternatives=tuple((at, as_output(node, each)) for at, each in value.alternatives))
 
 
 def _is_container(frame: Frame, node: ast.expr) -> bool:

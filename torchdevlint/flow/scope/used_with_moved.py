@@ -34,9 +34,13 @@ def is_used_with(scope: _Scope, name: str, bound: ast.expr, beside: frozenset[st
     return "with" in uses and "host" not in uses
 
 
-def is_left_alone(scope: _Scope, name: str) -> bool:
-    """Whether nothing moves what a name holds, or reads it on the host, by a method or attribute of its own."""
+def is_left_alone(scope: _Scope, name: str, behind: int = 0) -> bool:
+    """Whether nothing moves what a name holds, or reads it on the host, by a method or attribute of its own.
+
+    Only what is `behind` a line counts, where the name is bound anew there.
+    """
     reads = (each for each in nodes_in(scope, ast.Attribute) if isinstance(each.value, ast.Name))
+    reads = (each for each in reads if each.lineno > behind)
     return not any(each.value.id == name and each.attr in _ON_HOST for each in reads)  # type: ignore[attr-defined]
 
 

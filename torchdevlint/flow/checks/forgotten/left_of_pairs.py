@@ -14,8 +14,9 @@ from torchdevlint.flow.checks.forgotten.left_in_one_case import says_place
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.leaving_attributes import leaves
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
-from torchdevlint.flow.scope.names import words_in
+from torchdevlint.flow.scope.names import dotted_path, words_in
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.used_with_moved import is_left_alone
 from torchdevlint.flow.scope.uses import bindings_in
@@ -34,6 +35,8 @@ def _note_end(event: FileEnded) -> None:
         if function not in machine.pipeline:
             for left, move in _left_in(function):
                 record(machine, function, "beside", left, move, at=left, name=left.id)
+            for kept, move in _kept_in(machine.tree, function):
+                record(machine, function, "beside", kept, move, at=kept, name=kept.attr)
 
 
 def _left_in(function: FunctionNode) -> Iterator[tuple[ast.Name, ast.Call]]:
@@ -51,6 +54,38 @@ def _left_in(function: FunctionNode) -> Iterator[tuple[ast.Name, ast.Call]]:
         if len({_how(each) for each in moved}) == 1 and _stays_by_mistake(function, left[0], names, moved):
             twin = next(pair[place] for pair in alike for place in _place_in(alike, left[0]) if left[0] not in pair)
             yield left[0], moves[twin.id]
+
+
+def _kept_in(tree: ast.Module, function: FunctionNode) -> Iterator[tuple[ast.Attribute, ast.Call]]:
+    """The same for attributes: ``self.a, self.b = fit(x)``, ``self.c, self.d = fit(y)``, of which one stays.
+
+    Nothing else in the file moves it, or reads it on the host.
+    """
+    by_maker: dict[str, list[list[ast.Attribute]]] = {}
+    for each in own_assignments_in(function):
+        target = each.targets[0]
+        if isinstance(target, ast.Tuple) and isinstance(each.value, ast.Call):
+            held = [one for one in target.elts if isinstance(one, ast.Attribute) and is_name(one.value, "self")]
+            if len(held) == len(target.elts) >= 2:
+                by_maker.setdefault(ast.unparse(each.value.func), []).append(held)
+    moves = dict(_moves_of_attributes(function)) if by_maker else {}
+    for alike in by_maker.values():
+        kept = [each for pair in alike for each in pair]
+        left = [each for each in kept if each.attr not in moves]
+        if len(alike) > 1 and len(left) == 1 and len({each.attr for each in kept}) == len(kept):
+            beside = next(moves[each.attr] for pair in alike if left[0] in pair for each in pair if each is not left[0])
+            if not is_bookkeeping(left[0].attr) and not leaves(tree, left[0].attr):
+                yield left[0], beside
+
+
+def _moves_of_attributes(function: FunctionNode) -> Iterator[tuple[str, ast.Call]]:
+    """``self.x = self.x.to(device)``, by the names of the attributes."""
+    for each in own_assignments_in(function):
+        call, target = each.value, each.targets[0]
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(target, ast.Attribute):
+            places = call.func.attr == "cuda" or (call.func.attr == "to" and says_place(call))
+            if places and dotted_path(target) == dotted_path(call.func.value) is not None:
+                yield target.attr, call
 
 
 def _place_in(pairs: Sequence[Sequence[ast.Name]], name: ast.Name) -> Iterator[int]:

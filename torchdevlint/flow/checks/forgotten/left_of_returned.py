@@ -1,25 +1,35 @@
-"""Tensors that a function makes of what is on the host and returns in one case, where it moves all others (TDL310).
+"""Tensors that a function makes of what is on the host in one case, where it moves or places those of others (TDL310).
 
 ``if empty: return torch.zeros(size)`` beside ``return torch.from_numpy(x).to(device)``: who gets it cannot tell them
-apart. What ``torch.tensor`` makes is left alone, since a single number meets tensors of any device.
+apart. So it is with ``torch.from_numpy(x) if len(x) else torch.zeros(2, 0, device=device)``, and with two arms that
+bind one name. What ``torch.tensor`` makes is left alone, since a single number meets tensors of any device.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places, says_place
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.imported_names import imports_torch
-from torchdevlint.flow.scope.names import public_path
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, public_path
 from torchdevlint.flow.scope.placing_functions import functions_that_place
-from torchdevlint.flow.state.machine import Machine
+from torchdevlint.patterns import regex
 from torchdevlint.source.functions import FunctionNode
-from torchdevlint.source.nodes import inside, own_nodes_in
+from torchdevlint.source.nodes import (
+    arguments_of,
+    assignment_of,
+    inside,
+    keyword_of,
+    nodes_in,
+    own_assignments_in,
+    own_nodes_in,
+)
 
 _LEAST = 2
 _MAKERS = torch_api.SIZE_FACTORIES | {"full", "from_numpy", "Tensor", "FloatTensor", "LongTensor"}
@@ -29,25 +39,108 @@ _CONVERT = torch_api.NAMED_CONVERSIONS | torch_api.MOVE_METHODS
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
     text = machine.reading.source.text
-    if (").to(" not in text and ").cuda(" not in text) or not imports_torch(machine.tree):
+    if all(each not in text for each in (").to(", ").cuda(", "device=")) or not imports_torch(machine.tree):
         return
     for function in functions_that_place(machine.tree):
-        for left, move in _left_in(machine, function):
-            record(machine, function, "cases", left, move, at=left)
+        if function not in machine.pipeline:
+            for left, move in (*_left_in(function), *_left_in_choices(function)):
+                record(machine, function, "cases", left, move, at=left)
 
 
-def _left_in(machine: Machine, function: FunctionNode) -> Iterator[tuple[ast.Call, ast.Call]]:
+def _left_in(function: FunctionNode) -> Iterator[tuple[ast.Call, ast.Call]]:
     values = [each.value for each in own_nodes_in(function, ast.Return) if not _is_none(each.value)]
-    if len(values) < _LEAST or not all(isinstance(each, ast.Call) for each in values) or function in machine.pipeline:
+    if len(values) < _LEAST or not all(isinstance(each, ast.Call) for each in values):
         return
-    moved = [each for each in values if isinstance(each, ast.Call) and _is_moved(each)]
-    left = [each for each in values if isinstance(each, ast.Call) and not _is_moved(each)]
     tests = [each.test for each in own_nodes_in(function, ast.If)]
     tests += [each.test for each in own_nodes_in(function, ast.IfExp)]
+    if tests and not _ask_for_places(function, tests):
+        yield from _left_of(values)
+
+
+def _ask_for_places(function: FunctionNode, tests: list[ast.expr]) -> bool:
+    """Whether tests may decide where things are, also by what the names in them stand for."""
     asked = {each.id for test in tests for each in inside(test) if isinstance(each, ast.Name)}
-    tests += [value for name in asked for value in values_by_path(function).get(name, ())]
-    if len(left) == 1 and moved and _is_made_on_cpu(left[0]) and tests and not is_of_places(tests):
-        yield left[0], moved[0]
+    return is_of_places([*tests, *(value for name in asked for value in values_by_path(function).get(name, ()))])
+
+
+def _left_of(values: Sequence[ast.expr | None]) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """The only one that is made on the CPU, where all others are moved, or made on a device; else nothing.
+
+    Beside what is made on a device it has to be made of what the host has: of sizes, the inference sees both.
+    """
+    calls = [each for each in values if isinstance(each, ast.Call)]
+    placed = [each for each in calls if _is_moved(each) or _is_told(each)]
+    left = [each for each in calls if each not in placed]
+    if len(calls) != len(values) or len(left) != 1 or not placed or not _is_made_on_cpu(left[0]):
+        return
+    if _is_moved(placed[0]) or _is_of_the_host(left[0]):
+        yield left[0], placed[0]
+
+
+def _is_of_the_host(node: ast.expr) -> bool:
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CONVERT:
+        node = node.func.value
+    return isinstance(node, ast.Call) and last_name(node.func) in _OF_THE_HOST
+
+
+_OF_THE_HOST = frozenset({"from_numpy", "Tensor", "FloatTensor", "LongTensor"})
+
+
+def _is_told(call: ast.Call) -> bool:
+    """Whether a factory, at the start of a chain of conversions, is told a device that is not the CPU."""
+    while isinstance(call.func, ast.Attribute) and call.func.attr in _CONVERT and isinstance(call.func.value, ast.Call):
+        call = call.func.value
+    told = keyword_of(call, "device")
+    return told is not None and not is_cpu_spec(told) and not _is_none(told) and says_place(call)
+
+
+def _left_in_choices(function: FunctionNode) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """The same of ``a if test else b``, and of what the two arms of a test bind to one name and nothing else."""
+    choices = {id(each): each for each in own_nodes_in(function, ast.IfExp)}
+    for assigned in own_assignments_in(function):
+        choice = choices.get(id(assigned.value))
+        name = dotted_path(assigned.targets[0])
+        if choice is None or name is None or _decides(function, choice.test):
+            continue
+        if not _is_brought(function, name):
+            yield from _left_of([choice.body, choice.orelse])
+    for asked in own_nodes_in(function, ast.If):
+        bound, other = map(_only_bound, (asked.body, asked.orelse))
+        if bound is None or other is None or bound[0] != other[0] or _decides(function, asked.test):
+            continue
+        if not _is_brought(function, bound[0]):
+            yield from _left_of([bound[1], other[1]])
+
+
+def _decides(function: FunctionNode, test: ast.expr) -> bool:
+    """Whether a test may be one for a place, or asks for the kind of a thing, or whether there is one."""
+    return _ask_for_places(function, [test]) or _OF_ANOTHER_KIND.search(ast.unparse(test)) is not None
+
+
+_OF_ANOTHER_KIND = regex(r"isinstance|is_tensor|\btype\(|hasattr| is (?:not )?None")
+
+
+def _only_bound(arm: Sequence[ast.stmt]) -> tuple[str, ast.expr] | None:
+    """The name, or the attribute, and the value of an arm that is nothing but one assignment."""
+    assigned = assignment_of(arm[0]) if len(arm) == 1 else None
+    name = dotted_path(assigned.targets[0]) if assigned is not None and len(assigned.targets) == 1 else None
+    return (name, assigned.value) if assigned is not None and name is not None else None
+
+
+def _is_brought(function: FunctionNode, name: str) -> bool:
+    """Whether what is bound is moved, read on the host, or given to who is told a place as well."""
+    if "." in name or is_bookkeeping(name):
+        return True
+    for call in nodes_in(function, ast.Call):
+        held = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in _LEAVE else None
+        if held is not None and dotted_path(held) == name:
+            return True
+        if says_place(call) and any(dotted_path(each) == name for each in arguments_of(call)):
+            return True
+    return False
+
+
+_LEAVE = torch_api.MOVE_METHODS | {"numpy", "tolist", "item", "type_as", "pin_memory"}
 
 
 def _is_none(value: ast.expr | None) -> bool:

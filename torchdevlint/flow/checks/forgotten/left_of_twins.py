@@ -17,6 +17,7 @@ from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text
+from torchdevlint.flow.scope.leaving_attributes import leaves
 from torchdevlint.flow.scope.names import (
     dotted_path,
     is_cpu_spec,
@@ -24,7 +25,6 @@ from torchdevlint.flow.scope.names import (
     last_name,
     mentions_device,
     public_path,
-    whole_of,
 )
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.used_with_moved import is_used_together
@@ -126,20 +126,7 @@ def _in_stores(tree: ast.Module, function: FunctionNode) -> Iterator[tuple[_Made
             yield from _left(values, 1)
         elif place.endswith(".") and not _moves_later(function, place):
             worked_out = [each for each in values if each is not None and not each.new]
-            yield from (pair for pair in _left(worked_out, 1) if not _leaves(tree, pair[0].name))
-
-
-def _leaves(tree: ast.Module, name: str) -> bool:
-    """Whether anything moves an attribute of this name, or a part of it, or reads it on the host."""
-    for call in nodes_in(tree, ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _LEAVES:
-            held = whole_of(call.func.value)
-            if isinstance(held, ast.Attribute) and held.attr == name:
-                return True
-    return False
-
-
-_LEAVES = torch_api.MOVE_METHODS | {"numpy", "tolist", "item"}
+            yield from (pair for pair in _left(worked_out, 1) if not leaves(tree, pair[0].name))
 
 
 def _moves_later(function: FunctionNode, place: str) -> bool:

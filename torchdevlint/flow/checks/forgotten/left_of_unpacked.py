@@ -126,24 +126,27 @@ def _is_of_graphs(module: Value) -> bool:
 
 def _note_given(frame: Frame, state: State, node: ast.Call, given: Given, of_graphs: bool = False) -> None:
     """``criterion(output, y)`` and ``model(ids, attention_mask=mask)``: both take tensors, in one place."""
-    left = _candidates(frame, state, given)
+    compares = is_named_like_a_loss(node.func) and len(node.args) == 2
+    left = _candidates(frame, state, given, compares)
     if not left:
         return
-    compares = is_named_like_a_loss(node.func) and len(node.args) == len(given) == 2
     for at, one, other in left:
         if of_graphs:
             _note(frame, state, at, one, other)
         if is_bookkeeping(at.id):
             continue
         taken = at in taken_by_name(node) or (is_named_like_a_model(node.func) and is_taken_along(at))
-        if compares or taken or _is_used_as_tensor(frame, at):
+        if (compares and at in node.args) or taken or _is_used_as_tensor(frame, at):
             _note(frame, state, at, one, other)
 
 
 def _candidates(
-    frame: Frame, state: State, given: Iterable[tuple[ast.expr, Value]]
+    frame: Frame, state: State, given: Iterable[tuple[ast.expr, Value]], compares: bool = False
 ) -> list[tuple[ast.Name, _Left, ast.Call]]:
-    """The operands that are left, beside what is where a part that came with them was brought."""
+    """The operands that are left, beside what is where a part that came with them was brought.
+
+    A `DataParallel` brings its inputs to where it is, but not the target that a loss compares its output with.
+    """
     function = frame.function
     if not isinstance(function, FunctionNode) or frame.depth or function in frame.machine.pipeline:
         return []
@@ -152,10 +155,10 @@ def _candidates(
         return []
     names = [at for at, value in given if isinstance(at, ast.Name) and at.id in known and _is_unknown(value)]
     names = [at for at in names if _is_of_caller(frame.machine.tree, function, known[at.id].source)]
-    if not names or state.guarded or scatters(frame) or moves_batches(frame):
+    if not names or state.guarded or (scatters(frame) and not compares) or moves_batches(frame):
         return []
     names = [at for at in names if not may_be_placed(frame, known[at.id].source, state)]
-    places = list(map(_place, (value for _, value in given)))
+    places = [_place(each) for _, value in given for _, each in alternatives(value)]
     found = []
     for at in names:
         for move in known[at.id].moves.values():

@@ -10,9 +10,10 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.scope.annotations import annotation_name, without_none
 from torchdevlint.flow.scope.bookkeeping import is_quantity
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.looped_layers import lists_gone_through
+from torchdevlint.flow.scope.names import dotted_path, public_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import DEFAULT, MODEL
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.others import OtherFiles, resolved
 from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Obj, Ref, Step, Tensor, Unknown, Value
@@ -34,6 +35,9 @@ def _note_layer(event: LayerCalled) -> None:
     """``self.layer(torch.zeros(..))`` in `forward`, where ``self.layer`` surely is a Module of another class."""
     frame, state, node, operands = event.frame, event.state, event.node, event.operands
     layer = event.layer
+    if isinstance(layer, ast.Name):
+        _note_item(event)
+        return
     owner = event.owner if event.owner is not None else _holder(event)
     if owner is None or owner.device != MODEL or not _runs_model(event):
         return
@@ -54,6 +58,41 @@ def _note_layer(event: LayerCalled) -> None:
         kept = Step(f"`{path}` is a layer, which moves with the model", place, of_module=True)
         where = Tensor(MODEL, AT_LEAST_1, (), (kept,))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(layer, where), *made], True)
+
+
+def _note_item(event: LayerCalled) -> None:
+    """``for flow in self.flows: z = flow(z, x)``: each is an item of a `ModuleList`, which moves with the model.
+
+    One of several may be without parameters, and works anywhere; but not on two things that are apart.
+    """
+    frame, state, owner = event.frame, event.state, event.frame.owner
+    function = frame.function
+    made = [each for each in event.operands if is_filled_here(*each)]
+    if not made or owner is None or not owner.is_module or not isinstance(function, ast.FunctionDef):
+        return
+    if not any(_is_input(value) for _, value in event.operands):
+        return
+    paths = sorted(lists_gone_through(function, dotted_path(event.layer) or "")) if _runs_model(event) else []
+    names = [each.removeprefix("self.") for each in paths]
+    found = [[value for method in _writers(owner, each) for _, value in _assigned(method, each)] for each in names]
+    if found and all(map(_are_lists, found)):
+        kept = Step(f"`{paths[0]}` holds layers, which move with the model", found[0][0], of_module=True)
+        where = Tensor(MODEL, AT_LEAST_1, (), (kept,))
+        called = f"`{frame.machine.text_of(event.node.func)}()`"
+        combine(frame, state, event.node, called, [(event.layer, where), *made], True)
+
+
+def _are_lists(values: list[ast.expr]) -> bool:
+    return bool(values) and all(isinstance(each, ast.Call) and public_path(each.func) == _LIST for each in values)
+
+
+def _is_input(value: Value) -> bool:
+    """Whether it is where the model or an argument is."""
+    place = value.device if isinstance(value, Tensor) else value.given if isinstance(value, Unknown) else None
+    return place is not None and place.origin in (Origin.MODEL, Origin.ARGUMENT)
+
+
+_LIST = "torch.nn.ModuleList"
 
 
 def _holder(event: LayerCalled) -> Obj | None:
