@@ -1,8 +1,8 @@
 """Inputs of a model of which the function moves one and leaves another where a factory made it (TDL004, TDL014).
 
-``model(ids.to(device), torch.zeros(1, 1))``: what is moved says where the model is. Lengths, steps and what has one
-dimension are often wanted on the CPU; and a `DataParallel` takes its inputs as they come, and brings them itself, as
-may a model that the file names.
+``model(ids.to(device), torch.zeros(1, 1))``: what is moved, or made there, says where the model is. Lengths, steps and
+what has one dimension are often wanted on the CPU; and a `DataParallel` takes its inputs as they come, and brings them
+itself, as may a model that the file names.
 """
 
 from __future__ import annotations
@@ -46,12 +46,22 @@ def _note_layer(event: LayerCalled) -> None:
 
 
 def _moved_here(frame: Frame, at: ast.expr, value: Value) -> tuple[ast.expr, Tensor] | None:
-    """The operand, if a move in this function or class brought it to where it is on a machine with an accelerator."""
+    """The operand, if a move in this function or class brought it to where it is on a machine with an accelerator.
+
+    So does a factory of the function that is told a device.
+    """
     held = [each for _, each in alternatives(value)]
     tensors = [each for each in held if isinstance(each, Tensor)]
-    there = [each for each in tensors if _is_elsewhere(each) and each.moved and each.steps]
-    inside = [each for each in there if _is_move_in(frame, each.steps[-1].node)]
+    there = [each for each in tensors if _is_elsewhere(each) and each.steps]
+    inside = [each for each in there if _is_placed_in(frame, each)]
     return (at, inside[0]) if inside and len(tensors) == len(held) else None
+
+
+def _is_placed_in(frame: Frame, value: Tensor) -> bool:
+    last = value.steps[-1]
+    if last.made_by and frame.function is not None:
+        return is_inside(last.node, frame.function)
+    return value.moved and _is_move_in(frame, last.node)
 
 
 def _is_move_in(frame: Frame, node: ast.AST) -> bool:
