@@ -17,6 +17,7 @@ from pathlib import PurePath
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import folder_of, root_of
 from torchdevlint.project.modules import ModuleFile, is_main_guard
+from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
 from torchdevlint.source.python import module_of
 from torchdevlint.source.python_2 import is_for_python_2
@@ -29,6 +30,13 @@ _MOST_MODULES = 12
 _OF_OLDER_PYTHON = regex(r"\basync\s*=")
 """An argument of old moves, ``x.cuda(async=True)``, which Python read before 3.7: who runs that today renames it."""
 _SUBMODULE = regex(r"^\s*path\s*=\s*(\S+)", re.MULTILINE)
+_OWN = frozenset(
+    "core data_loader dataloader helper_functions helpers layers lib libs losses model models my_utils networks src "
+    "util utils".split()
+)
+"""What research code calls its own modules, and hardly anybody installs; not what its users write (`config`)."""
+_TELLING = (".md", ".rst", ".sh", ".toml", ".yaml", ".yml")
+"""Files that may tell where a module comes from."""
 _BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bsys\.modules\b|(?<!self\.)\b__dict__\b|\bsetattr\(\s*(?!self\b)")
 """How a module may bind names that none of its statements names."""
 
@@ -37,6 +45,16 @@ def cannot_be_imported(tree: ast.Module, project: Project) -> bool:
     """Whether the file that `project` looks from ends at an import from its own project."""
     asked = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.module]
     return any(_ends_here(each, asked, project) for each in asked)
+
+
+def asks_for_what_is_nowhere(tree: ast.Module, project: Project) -> bool:
+    """Whether a file imports a module of a name that hardly any library has, and that is nowhere in its project.
+
+    That is an estimate, unlike `cannot_be_imported`.
+    """
+    asked = (each.module or "" for each in tree.body if isinstance(each, ast.ImportFrom) and not each.level)
+    named = (each for each in asked if each.partition(".")[0] in _OWN)
+    return any(_is_nowhere(each, project) for each in named)
 
 
 def read_first(tree: ast.Module, project: Project) -> Iterator[str]:
@@ -62,6 +80,33 @@ def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Proje
         return True
     unbound = (each.name for each in node.names if found is not None and _is_unbound(each.name, found, project))
     return any(not _is_built(each, project) for each in unbound)
+
+
+def _is_nowhere(module: str, project: Project) -> bool:
+    """Whether a module has no file or folder of its first name anywhere in a project.
+
+    A file that adds a folder to the path of modules may bring it from there, and a document may say where it is.
+    """
+    top = module.partition(".")[0]
+    if project.locate(project.path, top, 0) is not None or _extends_path(project):
+        return False
+    if _is_built(top, project) or _is_fetched(top, project):
+        return False
+    others, beside = project.saying(()), project.saying((), beside_code=True)
+    if others is None or beside is None:
+        return False
+    paths = (PurePath(from_root(each)).with_suffix("") for each in (project.path, *others))
+    if any(top in each.parts for each in paths):
+        return False
+    brought = re.compile(rf"\b{top}\.(?:py|zip)\b|\bclone\b.*\b{top}\b")
+    texts = (project.text_of(each) for each in beside if each.endswith(_TELLING))
+    return all(each is not None and brought.search(each.text) is None for each in texts)
+
+
+def _extends_path(project: Project) -> bool:
+    """Whether the file, or one that imports it, may add a folder to the path of modules."""
+    texts = [project.text_of(each) for each in (project.path, *project.importers(project.path))]
+    return any(each is None or "sys.path" in each.text for each in texts)
 
 
 def _is_broken(home: str, project: Project) -> bool:

@@ -15,6 +15,7 @@ from torchdevlint.flow.programs.texts.places import first_holding
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
 from torchdevlint.patterns import regex
+from torchdevlint.project.missing import asks_for_what_is_nowhere
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.packaging import is_downloaded, is_more_than_a_package
 from torchdevlint.project.uses import Project
@@ -52,8 +53,8 @@ class DeadLines:
             return True
         if not self._application.is_of_several or not has_programs:
             return False
-        is_gone = self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
-        return is_gone or self._is_off(at)
+        is_gone = self._application.cannot_be_imported or self._asks_for_what_is_nowhere
+        return is_gone or self._application.mentions.is_never_read(line) or self._is_off(at)
 
     def are_private(self, line: int) -> bool:
         """Whether a line is in a private function of the top level that nothing reads, be it one of a library.
@@ -83,9 +84,12 @@ class DeadLines:
     @cached_property
     def _is_gone(self) -> bool:
         """Whether the file ends at its imports, or at those of what it imports, or of a package around it."""
-        return self._own is not None and any(
-            map(self._callers.ends_at_imports, (self._own, *self._packages(self._own)))
-        )
+        files = () if self._own is None else (self._own, *self._packages(self._own))
+        return self._asks_for_what_is_nowhere or any(map(self._callers.ends_at_imports, files))
+
+    @cached_property
+    def _asks_for_what_is_nowhere(self) -> bool:
+        return self._own is not None and asks_for_what_is_nowhere(self._own.tree, self._project)
 
     def _packages(self, own: ModuleFile) -> Iterator[ModuleFile]:
         """What is read before the file, where it is imported: a program is started by its path."""
