@@ -621,7 +621,7 @@ FUNCTIONS = {
     "project.aside": "is_aside is_read_when_imported is_for_old_python",
     "project.copies": "is_of_copy",
     "project.locate": "is_elsewhere submodule folder_of is_missing root_of root_around forget",
-    "project.missing": "cannot_be_imported read_first",
+    "project.missing": "cannot_be_imported asks_for_what_is_nowhere read_first",
     "project.modules": "digest_of is_main_guard asks_for_main bound_by",
     "project.of_tests": "is_of_tests",
     "project.packaging": (

@@ -172,3 +172,45 @@ def test_a_move_that_goes_after_a_tensor(tmp_path: Path) -> None:
     assert after != NET
     assert changed(tmp_path, net=after) == []
     assert "net.py:TDL003" in changed(tmp_path, "default=True", "default=False", net=after)
+
+
+SCRIPT = """import torch
+from torch import nn
+
+USE_CUDA = False
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self.scale = torch.ones(3)
+
+    def forward(self, x):
+        return self.layer(x) * self.scale
+
+def draw():
+    x = torch.rand(8, 3)
+    if USE_CUDA:
+        x = x.cuda()
+    return x
+
+net = Scaled()
+if USE_CUDA:
+    net = net.cuda()
+print(net(draw()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("USE_CUDA = False", "USE_CUDA = False", False, id="off"),
+        pytest.param("USE_CUDA = False", "USE_CUDA = torch.cuda.is_available()", True, id="asked"),
+        pytest.param("USE_CUDA = False", "USE_CUDA = False\nUSE_CUDA |= bool(input())", True, id="set again"),
+        pytest.param("USE_CUDA", "DEBUG", True, id="a name that says nothing of CUDA"),
+        pytest.param("net = net.cuda()", "pass\nnet = net.cuda()", True, id="moved whatever it says"),
+        pytest.param("import nn\n", "import nn\nfrom net import Net\n\nprint(Net())\n", True, id="of several files"),
+    ],
+)
+def test_a_script_of_one_file_that_is_off(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    assert ("script.py:TDL101" in changed(tmp_path, script=SCRIPT.replace(old, new))) is is_found

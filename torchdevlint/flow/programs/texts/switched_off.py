@@ -1,7 +1,8 @@
 """Switches that are the same in each run of a program: ``--no-cuda`` that is true by default, and stored as true.
 
 So is a name that is bound to a question and, right after, to its answer: ``cuda = torch.cuda.is_available()`` and
-``cuda = False``. A name that is only set to False is a setting, which may change.
+``cuda = False``. A name that is only set to False is a setting, which may change, but for a script of one file: whoever
+turns that on edits what nobody has ever run so.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from torchdevlint.flow.programs.texts.set_to_cpu import sets_whatever, stores_in
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bound_anew import overwritten
 from torchdevlint.flow.scope.cuda_literals import Scope, Text, values_in_force
-from torchdevlint.flow.scope.names import has_stars, last_name, parameter_names
-from torchdevlint.source.nodes import inside, keyword_of, names_bound_in, nodes_in
+from torchdevlint.flow.scope.names import has_stars, last_name, mentions_cuda, parameter_names
+from torchdevlint.source.nodes import inside, keyword_of, names_bound_in, nodes_in, once_a_node
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STORED = {"store_true": True, "store_false": False}
@@ -29,6 +30,7 @@ class SwitchedOff:
 
     def __init__(self, parts: list[_Part], calls: Iterable[tuple[Scope, ast.Call]]) -> None:
         self._parts = parts
+        self._is_script = len({scope.file.path for scope, _ in parts}) == 1
         self._calls = list(calls)
         self._kept: dict[str, bool | None] = {}
         self._off = HandedDevices(self._calls, lambda scope, node: self._without_callers(scope, node) is False)
@@ -42,6 +44,7 @@ class SwitchedOff:
         found: set[int] = set()
         for scope, node in self._parts:
             tests: list[ast.If | ast.IfExp] = [*nodes_in(node, ast.If), *nodes_in(node, ast.IfExp)]
+            tests += [node] if isinstance(node, ast.If) else []
             for each in tests:
                 outcome = self.outcome(scope, each.test)
                 arm = () if outcome is None else each.orelse if outcome else each.body
@@ -52,6 +55,8 @@ class SwitchedOff:
     @cached_property
     def _has_some(self) -> bool:
         if any(value is not None for values in self._options.values() for value in values):
+            return True
+        if self._is_script and _constants_off(self._parts[0][0].file.tree):
             return True
         scopes = {id(each): each for scope, _ in self._parts for each in scope.around}
         replaced = ((each, value) for each in scopes.values() for value in overwritten(each))
@@ -95,7 +100,8 @@ class SwitchedOff:
                 return None  # a loop, ``with``, ``|=``
             values = values_in_force(scope, around, test.id)
             if values:
-                is_setting = isinstance(values[0], ast.Constant) and len(assigned) == 1
+                is_off = self._is_script and test.id in _constants_off(scope.tree)
+                is_setting = isinstance(values[0], ast.Constant) and len(assigned) == 1 and not is_off
                 found = {self.outcome(scope, each, hops - 1) for each in values}
                 return found.pop() if len(found) == 1 and not is_setting else None
         led = scope.elsewhere(test.id)
@@ -146,6 +152,14 @@ class SwitchedOff:
     def _said(self) -> frozenset[str]:
         """The names by which something is given, is found in a dictionary, or is defined in a class."""
         return frozenset(name for scope, node in self._parts for name in _said_in(scope, node))
+
+
+@once_a_node
+def _constants_off(tree: ast.Module) -> frozenset[str]:
+    """The names for CUDA, or for GPUs, that the top level of a file sets to False."""
+    bound = [each for each in tree.body if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)]
+    targets = [target for each in bound if each.value.value is False for target in each.targets]  # type: ignore[attr-defined]
+    return frozenset(each.id for each in targets if isinstance(each, ast.Name) and mentions_cuda(each.id))
 
 
 def _last(scope: ast.AST, value: ast.expr) -> ast.expr | None:
