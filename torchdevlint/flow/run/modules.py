@@ -21,6 +21,7 @@ from torchdevlint.flow.run.outputs import follows_input, is_told_by_word, place_
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.wrapping import scatters
 from torchdevlint.flow.scope.assigned import targets_by_value
+from torchdevlint.flow.scope.bookkeeping import is_quantity
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.uses import uses_in
@@ -229,13 +230,13 @@ def _call_without_parameters(
 def _call_unknown_class(
     frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands, made: Operands
 ) -> Value:
-    """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
+    """A module of unknown class, on `device`; what a loader gave is not, nor what factories `made`, but for lengths."""
     stayed = [each for each in operands if loaders.is_input(frame, *each) and not may_move(frame, node, each[0])]
     if not _takes_tensors_only(module):
         named = [*batch_beside.taken_by_name(node), *filter(batch_beside.is_taken_along, node.args)]
         stayed = [each for each in stayed if each[0] in named or not loaders.may_be_no_tensor(frame, operands, *each)]
     if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
-        stayed += made
+        stayed += [each for each in made if not is_quantity(dotted_path(each[0]))]
     method = isinstance(node.func, ast.Attribute) and _METHODS.match(node.func.attr) is not None
     callee = node.func.value if method else node.func  # type: ignore[attr-defined]
     parameters = (callee, Tensor(device, AT_LEAST_1, (), where_made(module)))
@@ -247,9 +248,7 @@ def _call_unknown_class(
     if not module.name and device == TOP:
         batch_beside.compare_with_batch(frame, state, node, operands)
         return follows_input(operands)
-    if is_told_by_word(operands):
-        return UNKNOWN
-    if method and _gives_back(frame, node):
+    if is_told_by_word(operands) or (method and _gives_back(frame, node)):
         return UNKNOWN
     if module.name or device == MODEL or on_cpu(device):
         return opaque_result(operands, device, given_by(module, device, node))

@@ -142,6 +142,12 @@ def _made(value: ast.expr) -> tuple[ast.Call, bool] | None:
     return value, moved
 
 
+def _is_moved_model(node: ast.expr) -> bool:
+    """``Net(size).to(device)``, also inside of another call."""
+    made = _made(node)
+    return made is not None and made[1] and last_name(made[0].func)[:1].isupper()
+
+
 _OF_MODELS = torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | {"to", "cuda"}
 
 
@@ -168,7 +174,7 @@ def _left(values: Sequence[tuple[ast.Call, bool]]) -> tuple[ast.Call, ast.Call] 
     moved = [call for call, is_moved in values if is_moved]
     if len(left) != 1 or not moved or says_place(left[0]) or not _is_told_alike(left[0], moved):
         return None
-    if any(map(is_named_like_a_model, left[0].args)):  # what it wraps may have been moved
+    if any(is_named_like_a_model(each) or _is_moved_model(each) for each in left[0].args):  # it may be a wrapper
         return None
     return left[0], moved[0]
 
