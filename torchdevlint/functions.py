@@ -396,7 +396,7 @@ FUNCTIONS = {
     "flow.run.figures": "",
     "flow.run.filtered": "refine_filtered",
     "flow.run.flags": "decides as_handed_on",
-    "flow.run.foreign_losses": "is_of_another_library",
+    "flow.run.foreign_losses": "may_bring_targets",
     "flow.run.functions": "run_function run_body returned spread",
     "flow.run.gathered": "gathered",
     "flow.run.getters": "looked_up is_getter",

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.model_inputs import parts_beside
-from torchdevlint.flow.run.foreign_losses import is_of_another_library
+from torchdevlint.flow.run.foreign_losses import may_bring_targets
 from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
@@ -68,9 +68,9 @@ def compare_with_target(frame: Frame, state: State, node: ast.Call, arguments: A
     """``criterion(output, y)`` of a loss of unknown class, where one of both is as the loader gave it.
 
     These are an output and its target, both tensors; a whole batch may be moved part by part, and so may what follows.
-    Of a loss of another library it is false: what that does with its targets is not known.
+    Of a loss that may bring its targets along it is false.
     """
-    if is_of_another_library(frame, state, node.func):
+    if may_bring_targets(frame, state, node.func):
         return False
     operands = [each for given in arguments.pairs[:2] for each in tensor_operands(*given)]
     compared = [(at, _as_output(at, value)) for at, value in operands if not _is_container(frame, at)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.events import LayerCalled, MethodCalled
-from torchdevlint.flow.run.foreign_losses import is_of_another_library
+from torchdevlint.flow.run.foreign_losses import may_bring_targets
 from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -60,7 +60,7 @@ def _look(frame: Frame, state: State, node: ast.Call, operands: Operands, places
     if isinstance(node.func, ast.Subscript) and any(_is_put_there(value) for _, value in given):
         return  # a function of a table may move what it is given
     is_compared = len(given) == 2 and sum(_is_made(value) for _, value in given) == 1
-    if is_compared and not is_of_another_library(frame, state, node.func):
+    if is_compared and not may_bring_targets(frame, state, node.func):
         compared = [(at, _compared(frame, state, at, value, places)) for at, value in given]
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", compared, True)
 
