@@ -175,6 +175,8 @@ def _identity(left: Value, right: Value, negated: bool) -> Value:
     An input of a model that may be left out, or is asked for None, is a `Choice`: the others are not None.
     """
     may_be_none = isinstance(left, Unknown) and not left.made_by and left.given != MODEL
+    if isinstance(left, Choice) and right == NONE and all(isinstance(each, Tensor) for _, each in left.alternatives):
+        return Const(negated)  # a test before has left nothing else
     if right != NONE or isinstance(left, Choice) or may_be_none:
         return UNKNOWN
     return Const((left == NONE) is not negated)
