@@ -46,6 +46,19 @@ def collect(loader, net: nn.Module):
     return np.{read}
 """
 
+ASKS = "def place(x: torch.Tensor, net: nn.Module):\n    {arm}\n    return x, net\n"
+NEVER_RUN = (
+    "if x.device == 'cuda': net = nn.DataParallel(net)",
+    "if x.device == 'cuda': x = x.half()",
+    "on_gpu = x.device == 'cuda'",
+    "net = nn.DataParallel(net) if x.device == 'cuda' else net",
+)
+MOVES = (
+    "if x.device == 'cuda': x = x.detach().cpu().numpy()",
+    "x = x.cpu() if x.device == 'cuda' else x",
+    "assert x.device == 'cuda'",
+)
+
 KEPT = {
     "TDL006": [LIST.format(read="array(outs)"), LIST.format(read="concatenate(outs)")],
     "TDL011": [READ.format("(n := True)")],
@@ -78,6 +91,7 @@ KEPT = {
                 return torch.zeros(2)
         """,
     ],
+    "TDL311": [ASKS.format(arm=each) for each in NEVER_RUN],
     "TDL504": [
         f"{SCALER}assert isinstance(s, torch.cuda.amp.GradScaler)\n",
         f"{SCALER}assert type(s) is torch.cuda.amp.GradScaler\n",
@@ -113,6 +127,7 @@ CHANGED = {
         (NUMBER.format(call="(x * 2).cuda(x.get_device())"), "cuda(x.get_device())", "to(x.device)"),
     ],
     "TDL310": [(f"{MAKE}def take(n, device='cpu'):\n    return make(n)\n", "make(n)\n", "make(n, device=device)\n")],
+    "TDL311": [(ASKS.format(arm=each), "x.device", "x.device.type") for each in MOVES],
     "TDL504": [
         (f"{SCALER}assert isinstance(s, object)\n", "cuda.amp.GradScaler(", 'amp.GradScaler("cuda"'),
         (

@@ -39,8 +39,9 @@ def to_numpy(x: torch.Tensor):
 it is a tensor at all by `isinstance(x, torch.Tensor)`.
 
 ## Fix safety
-The fix writes `.type` behind the device where it is compared with names of types alone, such as `"cpu"`. It is safe:
-the test then asks what it says. There is none for `"cuda:0"`, for strings that are kept in a variable, and for tests of
+The fix writes `.type` behind the device where it is compared with names of types alone, such as `"cpu"`. It is safe
+where the test decides over moves alone; elsewhere an arm is run that has never been run before, be it one that wraps
+the model. There is none for `"cuda:0"`, for strings that are kept in a variable, and for tests of
 types of tensors. It adds parentheses to a function that is taken for its answer, and removes those behind `is_cuda`;
 both are safe.
 
@@ -60,7 +61,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow.checks.operands.asked_types import adds_nothing
+from torchdevlint.flow.checks.operands.asked_types import adds_nothing, only_copies
 from torchdevlint.flow.checks.operands.tuning import only_tunes
 from torchdevlint.flow.events import Asked, Compared
 from torchdevlint.flow.facts.common import Fact
@@ -68,6 +69,7 @@ from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.kinds.tensor_uses import is_told_alone
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.asserted import asserted_in
+from torchdevlint.flow.scope.decided_moves import decides_moves_alone
 from torchdevlint.flow.scope.device_questions import COUNTS, QUESTIONS, branched_by, demanded, is_list_of_names
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
@@ -119,6 +121,8 @@ class NeverTrue(Fact, frozen=True):
     where: str = ""
     surely: bool = True
     asserted: bool = False
+    moves_alone: bool = False
+    """The test decides over moves alone."""
     of_cuda: bool = False
     """The function that is not called asks whether there is CUDA."""
 
@@ -173,6 +177,7 @@ def _record_comparison(event: Compared, kind: str, asked: ast.expr, wanted_node:
             isinstance(node.ops[0], (ast.NotEq, ast.NotIn)),
             machine.span_of(asked) if typed and isinstance(asked, (ast.Name, ast.Attribute, ast.Call)) else None,
             asserted=node in asserted_in(event.frame.function or machine.tree),
+            moves_alone=decides_moves_alone(event.frame.function or machine.tree, node),
         ),
         event.state,
     )
@@ -257,8 +262,8 @@ def _asks_more(frame: Frame, node: ast.Compare, asked: ast.expr) -> bool:
 
 
 def _knows_others(frame: Frame) -> bool:
-    scope = frame.function or frame.machine.tree
-    return _OF_GPU.search(frame.machine.text_of(scope)) is not None
+    function, source = frame.function, frame.machine.reading.source
+    return _OF_GPU.search(source.text if function is None else frame.machine.text_of(function)) is not None
 
 
 def _note_instance(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
@@ -269,7 +274,7 @@ def _note_instance(frame: Frame, state: State, node: ast.Call, name: str, argume
     device, kinds = _elsewhere(value), _items(wanted)
     if device is None or not kinds or not all(isinstance(each, Ref) and each.name in _CPU_TYPES for each in kinds):
         return
-    if _knows_others(frame) or adds_nothing(frame, state, node):
+    if _knows_others(frame) or adds_nothing(frame, state, node) or only_copies(frame, state, node):
         return
     machine = frame.machine
     argument = device.name if device.origin is Origin.ARGUMENT else None
@@ -336,7 +341,7 @@ def check(fact: NeverTrue) -> Iterator[Report]:
             symptom=f"{raised}: the test is {outcome}",
             help=f"compare {code(fact.asked + '.type')}, which is a string",
             fix=fix(
-                Applicability.SAFE,
+                Applicability.SAFE if fact.moves_alone else Applicability.UNSAFE,
                 f"compare {code(fact.asked + '.type')}",
                 None if fact.typed_at is None else added_after(fact.typed_at, ".type"),
             ),
