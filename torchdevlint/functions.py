@@ -145,7 +145,7 @@ FUNCTIONS = {
     "flow.checks.models.replaced_parts": "",
     "flow.checks.models.unmoved_models": "tells_of_models follows_parameters meet was_moved",
     "flow.checks.operands.appended_apart": "",
-    "flow.checks.operands.asked_types": "adds_nothing",
+    "flow.checks.operands.asked_types": "adds_nothing only_copies",
     "flow.checks.operands.backward_sums": "",
     "flow.checks.operands.batches": "record",
     "flow.checks.operands.draws": "may_draw draws",
@@ -489,6 +489,7 @@ FUNCTIONS = {
     "flow.scope.cuda_programs": (
         "is_of_cuda_program ends_without_cuda @begins_on_gpu @sends_to_cuda @numbers_gpus sets_current_gpu"
     ),
+    "flow.scope.decided_moves": "decides_moves_alone",
     "flow.scope.deciding_flags": "@deciding_test",
     "flow.scope.decorators": "is_registered is_plain is_harmless @decorator_names is_property is_of_class",
     "flow.scope.default_changes": "changes_default is_change_of_default may_set_default is_called_as_default",
@@ -507,6 +508,7 @@ FUNCTIONS = {
     "flow.scope.handed_functions": "is_handed_with_device",
     "flow.scope.handed_on": "@hands_on_other_arguments @hands_all_on",
     "flow.scope.handled_errors": "may_catch goes_on is_after_error handles_refusal suppresses_refusal",
+    "flow.scope.hidden_gpus": "hide_gpus",
     "flow.scope.imported_accelerators": "imports_accelerators",
     "flow.scope.imported_names": "defined definitions is_of_library gives_library @imports_torch",
     "flow.scope.indices": "has_slices keeps_dimensions is_moved_to_index is_read_as_vector",

@@ -163,6 +163,15 @@ def test_a_program_that_trains_at_its_top_level(tmp_path: Path) -> None:
     assert found(application(tmp_path, layers=LAYERS, main=main + steps)) == []
 
 
+def test_a_program_that_trains_below_a_test(tmp_path: Path) -> None:
+    main = "import sys\nfrom layers import Attention\n\nfor run in range(3):\n    net = Attention().cuda()\n"
+    spoken = "    if sys.argv:\n        print(net)\n"
+    assert found(application(tmp_path, layers=LAYERS, main=main + spoken)) == EVERYTHING
+    tree.forget()
+    trained = "    if sys.argv:\n        net.train()\n"
+    assert found(application(tmp_path, layers=LAYERS, main=main + trained)) == []
+
+
 def test_results_that_come_back_choose_nothing(tmp_path: Path) -> None:
     main = MAIN + '    print(net(torch.ones(2, 3).cuda()).to("cpu"), torch.cuda.is_available())\n'
     assert found(application(tmp_path, layers=LAYERS, main=main)) == []

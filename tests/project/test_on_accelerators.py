@@ -405,3 +405,36 @@ def test_constants_hold_nothing_that_is_moved(tmp_path: Path, name: str, old: st
         tmp_path, helper=ASKING, **{**files, name: files[name].replace(old, new) if old else files[name]}
     )
     assert ("turning.py:TDL014" in found(root)) is is_found
+
+
+HIDING = 'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "-1"\n'
+SCORED = """import torch
+from helper import place
+
+{hiding}
+device = place()
+net = torch.nn.Linear(4, 4).to(device)
+print(net(torch.ones(2, 4).to(device)).detach().numpy())
+"""
+
+
+@pytest.mark.parametrize(
+    ("hiding", "expected"),
+    [
+        (HIDING, []),
+        (HIDING.replace("-1", ""), []),
+        (HIDING.replace("-1", "0"), ["score.py:TDL006"]),
+        (f"{HIDING}if place:\n    os.environ['CUDA_VISIBLE_DEVICES'] = place()\n", ["score.py:TDL006"]),
+        ("import os\nif os.name:\n    os.environ['CUDA_VISIBLE_DEVICES'] = '-1'\n", ["score.py:TDL006"]),
+        ("", ["score.py:TDL006"]),
+    ],
+)
+def test_a_program_that_lets_cuda_see_no_gpu(tmp_path: Path, hiding: str, expected: list[str]) -> None:
+    root = application(tmp_path, helper=ASKING, score=SCORED.format(hiding=hiding))
+    assert [each for each in found(root) if "006" in each] == expected
+
+
+def test_models_of_a_program_that_lets_cuda_see_no_gpu(tmp_path: Path) -> None:
+    files = {"helper": ASKING, "net": NET}
+    assert found(application(tmp_path, **files, main=MAIN.replace(*MOVED))) != []
+    assert found(application(tmp_path, **files, main=HIDING + MAIN.replace(*MOVED))) == []

@@ -231,13 +231,22 @@ def _read_in(places: Iterable[ast.AST], known: dict[str, list[ast.AST]]) -> Iter
 
 
 def _runs(statements: list[ast.stmt], known: dict[str, list[ast.AST]]) -> bool:
-    """Whether the top level of a file does what a program does: it speaks to people, trains, or calls its functions."""
-    return any(
+    """Whether the top level of a file does what a program does: it speaks to people, trains, or calls its functions.
+
+    What is imported may speak and call its functions below a test, but it trains nothing.
+    """
+    if any(
         last_name(call.func) in _FOR_PEOPLE
-        or (isinstance(call.func, ast.Attribute) and call.func.attr in _TRAINING)
+        or _trains(call)
         or (isinstance(call.func, ast.Name) and call.func.id in known and not _registers(call, known))
         for call in _calls_of(statements)
-    )
+    ):
+        return True
+    return any(_trains(call) for call in _calls_of(statements, tested=True))
+
+
+def _trains(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _TRAINING
 
 
 def _registers(call: ast.Call, known: dict[str, list[ast.AST]]) -> bool:
@@ -245,10 +254,12 @@ def _registers(call: ast.Call, known: dict[str, list[ast.AST]]) -> bool:
     return any(dotted_path(each) in known for each in arguments_of(call))
 
 
-def _calls_of(statements: list[ast.stmt]) -> Iterator[ast.Call]:
-    """The calls that are statements of the top level, on every path."""
+def _calls_of(statements: list[ast.stmt], tested: bool = False) -> Iterator[ast.Call]:
+    """The calls that are statements of the top level, on every path; with `tested`, those below a test as well."""
     for statement in statements:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             yield statement.value
         elif isinstance(statement, (ast.For, ast.While, ast.With)):
-            yield from _calls_of(statement.body)
+            yield from _calls_of(statement.body, tested)
+        elif tested and isinstance(statement, ast.If):
+            yield from _calls_of([*statement.body, *statement.orelse], tested)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.flow.facts.modules import LossNotMoved, MovedParameter
@@ -16,8 +17,10 @@ from torchdevlint.flow.programs.placed.definitions import Object
 from torchdevlint.flow.programs.placed.placed_values import PlacedValues
 from torchdevlint.flow.programs.reached.application import Application
 from torchdevlint.flow.programs.reached.running import Running
+from torchdevlint.flow.programs.reached.ways import top_level
 from torchdevlint.flow.programs.texts.places import expression_of, first_holding
 from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.hidden_gpus import hide_gpus
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in
@@ -45,9 +48,19 @@ class OnAccelerators:
         """
         if isinstance(fact, MovedParameter):
             return not self._bring_what_is_wrapped(fact)
+        if isinstance(fact, MIXING) and self._see_no_gpu:
+            return False
         programs = self._application.programs if isinstance(fact, MIXING) and not fact.at.file else None
         coming = None if programs is None else programs.coming_to(fact.at.row)
         return coming is None or any(self._is_placed(each, _placed(fact)) for each in coming)
+
+    @cached_property
+    def _see_no_gpu(self) -> bool:
+        """Whether all programs that come to the file let CUDA see no GPU; a library may have others elsewhere."""
+        if self._project is None or (self._application.importing_programs and not self._application.has_no_users):
+            return False
+        programs = self._application.leading_programs
+        return bool(programs) and all(hide_gpus(top_level(each)) for each in programs)
 
     def _bring_what_is_wrapped(self, fact: MovedParameter) -> bool:
         """Whether each program that is known to come to a Parameter may make it of what is on an accelerator."""

@@ -12,6 +12,7 @@ from torchdevlint.flow.programs.texts.set_to_cpu import set_to_cpu
 from torchdevlint.flow.programs.texts.switched_off import SwitchedOff
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import CPU, Named, Scope, is_named, is_of_tensor, is_settled
+from torchdevlint.flow.scope.hidden_gpus import hide_gpus
 from torchdevlint.flow.scope.names import (
     dotted_path,
     is_cpu_spec,
@@ -83,7 +84,9 @@ class Placing:
 
     @cached_property
     def places_nothing(self) -> bool:
-        """Whether none of the code brings anything to an accelerator."""
+        """Whether none of the code brings anything to an accelerator, or none is to be seen."""
+        if hide_gpus(node for _, node in self._parts):
+            return True
         if any(_of_libraries(scope.file.tree) for scope, _ in self._parts):
             return False
         calls = [each for each in self._calls if self.tensor_asked(each[1]) is None]

@@ -118,7 +118,7 @@ class Application:
             return True
         if self.leading.chooses or self.choice.offers or not self.choice.is_current_gpu:
             return False
-        programs = self._programs
+        programs = self.leading_programs
         return bool(programs) and all(map(sends_to_cuda, programs))
 
     def _is_moved_by_owners(self, fact: MixedDevices) -> bool:
@@ -147,7 +147,7 @@ class Application:
     @cached_property
     def _begins_on_gpu(self) -> bool:
         """Whether all programs that come here say first which GPU is the current one."""
-        return bool(self._programs) and all(map(begins_on_gpu, self._programs))
+        return bool(self.leading_programs) and all(map(begins_on_gpu, self.leading_programs))
 
     @cached_property
     def meets_on_one_machine(self) -> bool:
@@ -171,7 +171,7 @@ class Application:
         return bool(texts) and all(is_launched_alone(each, name.name, by_number) for each in texts)
 
     @cached_property
-    def _programs(self) -> list[ast.Module]:
+    def leading_programs(self) -> list[ast.Module]:
         """The programs that come here."""
         own = [self._tree] if is_program(self._tree) else []
         return own + [each.tree for each in self.importing_programs]
