@@ -326,6 +326,9 @@ CHECKS = {
     "registration.kept_together": {
         "EVENTS": "FunctionEnded",
     },
+    "registration.like_buffers": {
+        "EVENTS": "FunctionEnded",
+    },
     "registration.moved_parameters": {
         "EVENTS": "AttributeAssigned",
     },

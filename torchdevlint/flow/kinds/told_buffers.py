@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.like_buffers import like_buffers
 from torchdevlint.flow.scope.names import dotted_path, places_in
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
@@ -31,12 +32,14 @@ class Put(NamedTuple):
 
 
 def named_as_kept(frame: Frame, target: ast.Attribute, value: Value) -> Value:
-    """An attribute that is told a device, with the assignment as the place that keeps it."""
-    if not isinstance(value, Tensor) or value.parameter or value.ndim == 0 or not _is_chosen(value):
+    """An attribute that is told a device, or made as a buffer is, with the assignment as the place that keeps it."""
+    if not isinstance(value, Tensor) or value.parameter or value.ndim == 0:
         return value
     if not isinstance(frame.function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return value
-    if all(each.target is not target for each in put_with_buffers(frame.function)):
+    is_put = _is_chosen(value) and any(each.target is target for each in put_with_buffers(frame.function))
+    is_like = not value.creations and any(each.target is target for each in like_buffers(frame.function))
+    if not is_put and not is_like:
         return value
     return replace(value, creations=(Site(target, "", "init", frame.scope, False, None),))
 

@@ -15,7 +15,7 @@ from torchdevlint.flow.events import FunctionEnded, Mixed
 from torchdevlint.flow.facts.tensors import KEPT
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, is_dtype, last_name
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.conditions import parted_by_switch
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
@@ -103,7 +103,9 @@ def _moved_or_read(owner: ast.ClassDef) -> frozenset[str]:
     pins = [each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "pin_memory"]
     pinned = {id(call) for each in pins for call in nodes_in(each, ast.Call)}
     for call in nodes_in(owner, ast.Call):
-        if id(call) not in pinned and isinstance(call.func, ast.Attribute) and call.func.attr in _LEAVES:
+        if id(call) in pinned or _converts(call):
+            continue
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _LEAVES:
             node: ast.expr = call.func.value
             while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
                 path = dotted_path(node)
@@ -112,6 +114,14 @@ def _moved_or_read(owner: ast.ClassDef) -> frozenset[str]:
                     break
                 node = node.func if isinstance(node, ast.Call) else node.value
     return frozenset(found)
+
+
+def _converts(call: ast.Call) -> bool:
+    """``x.to(torch.float32)``, ``x.to(y.dtype)``, ``x.to(dtype=dtype)``: nothing is moved."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "to" or not (call.args or call.keywords):
+        return False
+    given = [*((each, None) for each in call.args), *((each.value, each.arg) for each in call.keywords)]
+    return all(name == "dtype" or is_dtype(each) or last_name(each) == "dtype" for each, name in given)
 
 
 EVENTS = {FunctionEnded: _note_end}

@@ -34,7 +34,7 @@ def _note_end(event: FunctionEnded) -> None:
     if init is None or method is init or frame.entry.kind == "init":
         return
     for target, buffer in put_with_buffers(init):
-        read = next((each for each in _reads(method) if each.attr == target.attr), None)
+        read = next((each for each in reads_of_own(method) if each.attr == target.attr), None)
         sites = tuple(site for site in _sites(owner, target.attr) if site.node is target)
         if read is None or not sites or not _stays(owner, target.attr):
             continue
@@ -46,7 +46,7 @@ def _note_end(event: FunctionEnded) -> None:
 
 
 @once_a_node
-def _reads(method: ast.FunctionDef) -> list[ast.Attribute]:
+def reads_of_own(method: ast.FunctionDef) -> list[ast.Attribute]:
     """The attributes of `self` that a method reads for more than their shape and place."""
     asked = {id(each.value) for each in nodes_in(method, ast.Attribute) if each.attr in _ASKED}
     own = (each for each in nodes_in(method, ast.Attribute) if isinstance(each.ctx, ast.Load) and id(each) not in asked)
