@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.casefile import sampled
-from tests.conftest import ROOT, python
+from tests.conftest import python
 
 OF_EACH_RULE = 4
 ALL = 10_000
@@ -87,28 +86,3 @@ def test_a_small_file_executes_little(tmp_path: Path) -> None:
     code = f"{DEFERRED}\nfrom torchdevlint.cli import main\n{WAITING}"
     waiting = python("-c", code, cwd=tmp_path).stdout
     assert waiting.count("torchdevlint.flow.kinds.") > 10, waiting
-
-
-KEPT = """
-import os
-from torchdevlint import deferred
-from torchdevlint.flow.checks.loads import telling_names
-
-path = telling_names.__file__
-telling_names.HOLE
-first = deferred._kept_code(path)
-assert first is not None and first == telling_names.__spec__.loader.get_code(telling_names.__name__)
-kept = telling_names.__spec__.loader.get_code
-os.utime(path, (1, 1))
-assert deferred._kept_code(path) is None and kept(telling_names.__name__) == first
-with open(path, "a") as text:
-    text.write("ADDED = 1\\n")
-assert "ADDED" in kept(telling_names.__name__).co_names
-print("right")
-"""
-
-
-def test_code_that_python_keeps_is_that_of_the_text(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "torchdevlint", tmp_path / "torchdevlint", ignore=shutil.ignore_patterns("__pycache__"))
-    done = python("-c", DEFERRED + KEPT, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="", cwd=tmp_path)
-    assert done.stdout == "right\n", done.stderr

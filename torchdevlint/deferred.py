@@ -11,14 +11,11 @@ The command `check` and the flake8 plugin put this in place. Everybody else sees
 
 from __future__ import annotations
 
-import marshal
-import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import MAGIC_NUMBER, find_spec
-from struct import pack
-from types import CodeType, FunctionType, ModuleType
+from importlib.util import find_spec
+from types import FunctionType, ModuleType
 from typing import Any
 
 from torchdevlint.functions import FUNCTIONS, ONCE_A_NODE
@@ -26,9 +23,6 @@ from torchdevlint.functions import FUNCTIONS, ONCE_A_NODE
 _PACKAGE = "torchdevlint."
 _COMPILED = f"{_PACKAGE}flow.analyse"
 """A module that a wheel with compiled modules has compiled; see `hatch_build.py`."""
-_LARGEST_KEPT = 1 << 16
-_AS_USUAL = not sys.flags.optimize and sys.pycache_prefix is None
-"""Python keeps code under its usual name, beside the text."""
 
 
 def defer() -> None:
@@ -90,10 +84,6 @@ class _Loader(SourceFileLoader):
             self._given[name] = given if name is written else _kept_with_nodes(given)
         self._wait()
 
-    def get_code(self, fullname: str) -> CodeType | None:
-        """The code of the text, from what Python keeps of it."""
-        return (_kept_code(self.path) if _AS_USUAL else None) or super().get_code(fullname)
-
     def _wait(self) -> None:
         self._space.pop("__doc__", None)
         self._space.update(self._given, __later__=self, __getattr__=self.attribute)
@@ -126,27 +116,6 @@ class _Loader(SourceFileLoader):
             if name in self._space:
                 return self._space[name]
         raise AttributeError(f"module {self.name!r} has no attribute {name!r}")
-
-
-def _kept_code(path: str) -> CodeType | None:
-    """What Python keeps of a text that has not changed since; `importlib` takes twice as long for a small module.
-
-    None for whatever is out of the ordinary, which is left to `importlib`.
-    """
-    folder, _, file = path.rpartition("/")
-    try:
-        text = os.stat(path)  # noqa: PTH116 (a path object takes longer than the question)
-        kept = os.open(f"{folder}/__pycache__/{file[:-2]}{sys.implementation.cache_tag}.pyc", os.O_RDONLY)
-        try:
-            data = os.read(kept, _LARGEST_KEPT)
-        finally:
-            os.close(kept)
-        if data[:16] != pack("<4sIII", MAGIC_NUMBER, 0, int(text.st_mtime) & 0xFFFFFFFF, text.st_size & 0xFFFFFFFF):
-            return None
-        code: CodeType = marshal.loads(memoryview(data)[16:])  # noqa: S302 (it is what Python itself does)
-    except (OSError, EOFError, ValueError, TypeError):
-        return None
-    return code if code.co_filename == path else None
 
 
 def _without_code(name: str, space: dict[str, Any]) -> FunctionType:

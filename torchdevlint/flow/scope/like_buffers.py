@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeGuard
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.source.functions import FunctionNode
-from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node, own_blocks_in
+from torchdevlint.source.nodes import arguments_of, assignment_of, inside, nodes_in, once_a_node, own_blocks_in
 
 _FEWEST_PARTS = 3
 """Shorter expressions are alike by chance."""
@@ -38,8 +38,9 @@ def _in_block(block: list[ast.stmt]) -> Iterator[Like]:
             given = arguments_of(each.value)
             if dotted_path(each.value.func) == "self.register_buffer" and len(given) > 1:
                 registered.append((each.value, _parts(given[1])))
-        if isinstance(each, ast.Assign) and _is_own(target := each.targets[0]):
-            kept.append((target, _parts(each.value)))
+        assigned = assignment_of(each)
+        if assigned is not None and _is_own(target := assigned.targets[0]):
+            kept.append((target, _parts(assigned.value)))
     for target, own in kept:
         buffer = next((call for call, others in registered if _are_alike(own, others)), None)
         if buffer is not None:

@@ -275,21 +275,15 @@ def _grown(one: Seq, other: Seq) -> tuple[Value, ...]:
 
 
 def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
-    """One tensor for both, but where one that is made here has dimensions, and of another one that is not known.
-
-    A Parameter and a plain tensor stay two: a Module moves only the one.
-    """
-    if one.parameter != other.parameter:
-        return None
+    """One tensor for both, but where one that is made here has dimensions, and of another one that is not known."""
     if None in (one.ndim, other.ndim) and (one.ndim or other.ndim) and one.creations and other.creations:
         return None
     ndim = one.ndim if one.ndim == other.ndim else None
     if ndim is None and one.ndim and other.ndim:
         ndim = AT_LEAST_1
-    if one.device == other.device:
+    if one.device == other.device and one.parameter == other.parameter:  # a Module moves only the one
         both = both_creations(one, other)
-        opaque = one.opaque or other.opaque
-        moved = one.moved and other.moved
+        moved, opaque = one.moved and other.moved, one.opaque or other.opaque
         return Tensor(one.device, ndim, both, one.steps or other.steps, moved, one.parameter, opaque=opaque)
     if one.moved != other.moved and may_be_meant(one, other):
         return Tensor(TOP, ndim, (), one.steps, True)

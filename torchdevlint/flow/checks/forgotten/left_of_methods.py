@@ -156,5 +156,5 @@ def _hands_on(caller: tuple[ast.FunctionDef | None, ast.Call]) -> bool:
     function, call = caller
     if function is None or _moves(function):
         return False
-    names = parameter_names(function) - values_by_path(function).keys()
+    names = parameter_names(function).difference(values_by_path(function))
     return all(isinstance(each, ast.Name) and each.id in names for each in arguments_of(call))

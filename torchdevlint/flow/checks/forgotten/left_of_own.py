@@ -89,7 +89,7 @@ def _left(
 ) -> Iterator[tuple[ast.Attribute, ast.Call]]:
     """The only attribute of a maker that a method calculates with as it is, where it moves all others of it."""
     by_maker: dict[str, list[str]] = {}
-    for name in sorted(moved.keys() & makers.keys()):
+    for name in sorted(set(moved).intersection(makers)):
         by_maker.setdefault(makers[name], []).append(name)
     for maker, names in by_maker.items():
         twins = {name for name, made_by in makers.items() if made_by == maker and name not in moved}
