@@ -9,7 +9,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
 from torchdevlint.flow.scope.names import last_name, mentions_device, public_path
 from torchdevlint.source.functions import FunctionNode
-from torchdevlint.source.nodes import arguments_of, below, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, below, inside, nodes_in, once_a_node, own_assignments_in
 
 _Scope = FunctionNode | ast.Module
 _ON_HOST = torch_api.MOVE_METHODS | frozenset(
@@ -26,12 +26,23 @@ _GATHERS = frozenset({"append", "extend", "add", "update", "insert", "put", "wri
 def is_used_with(scope: _Scope, name: str, bound: ast.expr, beside: frozenset[str]) -> bool:
     """Whether a name that is bound to `bound` goes into a calculation, with one of the others where nobody knows it.
 
-    Nothing moves it, reads it on the host, or is given it who may do so.
+    Nothing moves it, or what is made of it alone, reads that on the host, or is given it who may do so.
     """
     reads = [each for each in nodes_in(scope, ast.Name) if each.id == name and isinstance(each.ctx, ast.Load)]
     reads = [each for each in reads if not _is_within(each, bound) and each.lineno >= bound.lineno]
     uses = [_use(scope, each, beside) for each in reads]
-    return "with" in uses and "host" not in uses
+    return "with" in uses and "host" not in uses and all(is_left_alone(scope, *each) for each in _made_of(scope, reads))
+
+
+def _made_of(scope: _Scope, reads: list[ast.Name]) -> Iterator[tuple[str, int]]:
+    """The names that are bound to what is made of a name alone, with the lines: `mask` in ``mask = labels > 0``."""
+    own = {id(each) for each in reads}
+    for each in own_assignments_in(scope):
+        target = each.targets[0]
+        called = {id(part) for call in nodes_in(each.node, ast.Call) for part in inside(call.func)}
+        names = [part for part in inside(each.value) if isinstance(part, ast.Name) and id(part) not in called]
+        if names and isinstance(target, ast.Name) and own.issuperset(map(id, names)):
+            yield target.id, each.value.lineno
 
 
 def is_left_alone(scope: _Scope, name: str, behind: int = 0) -> bool:
