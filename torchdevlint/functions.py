@@ -68,7 +68,7 @@ FUNCTIONS = {
     "flow.checks.forgotten.left_among_moves": "",
     "flow.checks.forgotten.left_behind": "record moves_any",
     "flow.checks.forgotten.left_in_one_arm": "look",
-    "flow.checks.forgotten.left_in_one_case": "is_of_places says_place",
+    "flow.checks.forgotten.left_in_one_case": "is_of_places places says_place",
     "flow.checks.forgotten.left_in_other_method": "",
     "flow.checks.forgotten.left_of_alike": "",
     "flow.checks.forgotten.left_of_leaving": "look",

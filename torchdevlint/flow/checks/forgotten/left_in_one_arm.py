@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
-from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places, says_place
+from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places, places, says_place
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, mentions_device, places_in
 from torchdevlint.flow.scope.placing_functions import functions_that_place
@@ -137,7 +137,7 @@ def _form(node: ast.expr) -> tuple[str, list[ast.Call]]:
     whole = node
     calls: list[str] = []
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr == "cuda" or (node.func.attr == "to" and says_place(node)):
+        if places(node):
             moves.append(node)
         elif node.func.attr in torch_api.DTYPE_METHODS or node.func.attr == "to":
             pass

@@ -135,7 +135,7 @@ def _made(value: ast.expr) -> tuple[ast.Call, bool] | None:
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _OF_MODELS:
         if not isinstance(value.func.value, ast.Call):
             return None
-        moved = moved or value.func.attr == "cuda" or (value.func.attr == "to" and says_place(value))
+        moved = moved or places(value)
         value = value.func.value
     if not isinstance(value, ast.Call) or public_path(value.func).startswith("torch.tensor"):
         return None
@@ -149,6 +149,12 @@ def _is_moved_model(node: ast.expr) -> bool:
 
 
 _OF_MODELS = torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | {"to", "cuda"}
+
+
+def places(call: ast.Call) -> bool:
+    """``x.cuda()``, and ``x.to(..)`` that says a place."""
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return method == "cuda" or (method == "to" and says_place(call))
 
 
 def says_place(call: ast.Call) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
-from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places, says_place
+from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places, places
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, places_in, public_path
@@ -142,7 +142,7 @@ def _chain(node: ast.expr) -> tuple[ast.expr, list[ast.Call], bool]:
     converted = False
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         method = node.func.attr
-        if method == "cuda" or (method == "to" and says_place(node)):
+        if places(node):
             moves.insert(0, node)
         elif method == "to" or method in _KEEPS:
             converted = converted or method in torch_api.DTYPE_METHODS

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
-from torchdevlint.flow.checks.forgotten.left_in_one_case import says_place
+from torchdevlint.flow.checks.forgotten.left_in_one_case import places, says_place
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import annotated_tensor, without_none
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -88,7 +88,7 @@ def _chain(node: ast.expr) -> tuple[ast.expr, ast.Call | None]:
     """What a chain of moves and conversions starts with, and a move in it."""
     move = None
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr == "cuda" or (node.func.attr == "to" and says_place(node)):
+        if places(node):
             move = node
         elif node.func.attr not in _KEEPS and node.func.attr != "to":
             break

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
-from torchdevlint.flow.checks.forgotten.left_in_one_case import says_place
+from torchdevlint.flow.checks.forgotten.left_in_one_case import places, says_place
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
@@ -45,8 +45,7 @@ def _moves(method: FunctionNode) -> Iterator[tuple[str, ast.Call]]:
         held = call.func.value if isinstance(call.func, ast.Attribute) else None
         if held is None or (path := dotted_path(held)) is None or not path.startswith("self.") or id(call) in dropped:
             continue
-        places = call.func.attr == "cuda" or (call.func.attr == "to" and says_place(call))  # type: ignore[attr-defined]
-        if places and path.count(".") == 1 and not any(map(is_cpu_spec, places_in(call))):
+        if places(call) and path.count(".") == 1 and not any(map(is_cpu_spec, places_in(call))):
             yield path.removeprefix("self."), call
 
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from torchdevlint.flow.checks.forgotten.left_behind import moves_any, record
-from torchdevlint.flow.checks.forgotten.left_in_one_case import says_place
+from torchdevlint.flow.checks.forgotten.left_in_one_case import places, says_place
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
@@ -82,10 +82,10 @@ def _moves_of_attributes(function: FunctionNode) -> Iterator[tuple[str, ast.Call
     """``self.x = self.x.to(device)``, by the names of the attributes."""
     for each in own_assignments_in(function):
         call, target = each.value, each.targets[0]
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(target, ast.Attribute):
-            places = call.func.attr == "cuda" or (call.func.attr == "to" and says_place(call))
-            if places and dotted_path(target) == dotted_path(call.func.value) is not None:
-                yield target.attr, call
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and places(call)):
+            continue
+        if isinstance(target, ast.Attribute) and dotted_path(target) == dotted_path(call.func.value) is not None:
+            yield target.attr, call
 
 
 def _place_in(pairs: Sequence[Sequence[ast.Name]], name: ast.Name) -> Iterator[int]:
@@ -109,8 +109,7 @@ def _moves(function: FunctionNode) -> Iterator[tuple[str, ast.Call]]:
         call = each.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and len(each.targets) == 1:
             target, holder = each.targets[0], call.func.value
-            places = call.func.attr == "cuda" or (call.func.attr == "to" and says_place(call))
-            if places and isinstance(target, ast.Name) and is_name(holder, target.id):
+            if places(call) and isinstance(target, ast.Name) and is_name(holder, target.id):
                 yield target.id, call
 
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
-from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places, says_place
+from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places, places, says_place
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -150,7 +150,7 @@ def _is_none(value: ast.expr | None) -> bool:
 def _is_moved(call: ast.Call) -> bool:
     """Whether what a call gives was moved at its end: ``x.sum().to(device)``."""
     while isinstance(call.func, ast.Attribute) and call.func.attr in _CONVERT:
-        if call.func.attr == "cuda" or (call.func.attr == "to" and says_place(call)):
+        if places(call):
             return True
         if not isinstance(call.func.value, ast.Call):
             return False
