@@ -323,3 +323,44 @@ def test_what_else_may_be_of_that_name_keeps_the_finding(tmp_path: Path, old: st
     changed = EXAMPLES.replace(old, new)
     root = application(tmp_path, helper=PLACE, examples=changed, viewer=VIEWER, other=OTHER_SAVE)
     assert found(root) == ["viewer.py:TDL201"]
+
+
+WHOLE = """import torch
+from helper import place
+
+def fit(net, prefix, epochs):
+    net = net.to(place())
+    for epoch in range(epochs):
+        net.train()
+        net(torch.ones(3, device=place())).sum().backward()
+        net.cpu()
+        torch.save(net, prefix + f"_{epoch}.sav")
+        net.to(place())
+"""
+TRYING = """import sys
+import torch
+from helper import place
+from whole import fit
+
+if __name__ == "__main__":
+    if sys.argv[2:]:
+        fit(torch.nn.Linear(3, 3), *sys.argv[2:])
+    print(torch.load(sys.argv[1]).to(place())(torch.ones(3, device=place())))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        pytest.param("", "", 0, id="a whole model"),
+        pytest.param("        net.cpu()\n", "        net = net.cpu()\n", 0, id="under its name again"),
+        pytest.param("        net.cpu()\n", "", 1, id="not sent"),
+        pytest.param("        net.cpu()\n", "        net.cpu()\n        net.to(place())\n", 1, id="moved again"),
+        pytest.param("        net.train()\n", "        net.rows = torch.ones(3, device=place())\n", 1,
+                     id="with a tensor of its own that stays"),
+    ],
+)  # fmt: skip
+def test_a_model_that_is_sent_to_the_cpu_and_saved_whole(tmp_path: Path, old: str, new: str, count: int) -> None:
+    assert old in WHOLE
+    root = application(tmp_path, helper=PLACE, whole=WHOLE.replace(old, new) if old else WHOLE, trying=TRYING)
+    assert found(root) == ["trying.py:TDL201"] * count

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from torchdevlint.flow.checks.loads.file_names import Scopes, scopes_of
-from torchdevlint.flow.checks.loads.kept_modules import is_sent_to_cpu, says_cpu
+from torchdevlint.flow.checks.loads.kept_modules import is_bare_module, is_sent_to_cpu, says_cpu
 from torchdevlint.flow.checks.loads.saved_names import bound_before, values_in
 from torchdevlint.flow.checks.loads.telling_names import HOLE, is_telling, may_be_equal
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
@@ -238,13 +238,15 @@ def _text(scope: ast.AST, node: ast.expr, hops: int = _MOST_HOPS) -> str:
 
 
 def saves_of_cpu(tree: ast.Module, save: ast.Call) -> bool:
-    """Whether a call saves states of Modules that were sent to the CPU before, and nothing that is moved.
+    """Whether a call saves a Module that was sent to the CPU before, or states of such, and nothing that is moved.
 
     Or it saves tensors, or whole Modules, that are brought there one by one, and nothing else.
     """
     if not save.args:
         return False
     scopes = scopes_of(tree, save)
+    if is_bare_module(tree, save.args[0]) and is_sent_to_cpu(scopes[0], save.args[0]):
+        return True
     held = list(_held(scopes, save.args[0], _MOST_HOPS))
     states = [each for each in held if isinstance(each, ast.Call) and last_name(each.func) == "state_dict"]
     calls = [each for each in held if isinstance(each, ast.Call) and each not in states]
