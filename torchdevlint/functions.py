@@ -56,6 +56,7 @@ FUNCTIONS = {
     "flow.checks.discarded.dead_moves": "record_in_loop record_comprehension only_moves converts",
     "flow.checks.discarded.lost_moves": "note_lost",
     "flow.checks.discarded.made_anew": "told_by_method",
+    "flow.checks.discarded.met_on_host": "meets_what_came_back",
     "flow.checks.discarded.moves": "",
     "flow.checks.discarded.receivers": "tensor_evidence loop_through_batch moved_one_by_one",
     "flow.checks.discarded.scattered": "is_only_scattered",

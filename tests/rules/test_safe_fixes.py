@@ -59,8 +59,41 @@ MOVES = (
     "assert x.device == 'cuda'",
 )
 
+HELD = """
+def right(model, images, labels: torch.Tensor, device):
+    labels.to(device)
+    {line}
+    return found
+"""
+
+PACKED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(3, 4)
+
+    def forward(self, x, lengths):
+        h = torch.zeros(1, 5, 4)
+        {lines}
+"""
+UNPACK = "nn.utils.rnn.pad_packed_sequence"
+PACK = "nn.utils.rnn.pack_padded_sequence"
+
 KEPT = {
+    "TDL001": [
+        HELD.format(line=each)
+        for each in (
+            "found = model(images.to(device)).cpu() == labels",
+            "out = model(images).detach().cpu().argmax(1); found = out.eq(labels.view(-1)).sum()",
+            "out = torch.max(model(images).to('cpu'), 1)[1]; found = labels - out",
+            "found = nn.functional.cross_entropy(model(images).cpu(), labels)",
+        )
+    ],
     "TDL006": [LIST.format(read="array(outs)"), LIST.format(read="concatenate(outs)")],
+    "TDL003": [
+        PACKED.format(lines=f"y, _ = self.rnn(x, h)\n        return {UNPACK}(y)"),
+        PACKED.format(lines=f"y, h = self.rnn(x, h)\n        x, _ = {UNPACK}(x)\n        return x, y"),
+    ],
     "TDL011": [READ.format("(n := True)")],
     "TDL104": [LEAF.format(line="x[0] = 3"), LEAF.format(line="x += 1"), LEAF.format(line="x.add_(1)")],
     "TDL014": [PICKED.format(more=each) for each in ("torch.randperm(wanted)", "torch.zeros(wanted, device='cpu')")],
@@ -104,6 +137,23 @@ KEPT = {
     "TDL601": ["x = (torch.zeros(3)).to('cuda')\n"],
 }
 CHANGED = {
+    "TDL001": [
+        (HELD.format(line=each), "    labels.to", "    labels = labels.to")
+        for each in (
+            "found = model(images.to(device)) == labels",
+            "out = model(images).cpu(); found = out.to(device) == labels",
+            "out = model(images).cpu(); out = model(images); found = out == labels",
+            "out = model(images).cpu(); found = out.eq(labels.cpu())",
+            "found = labels * model(images).cpu().sum().item()",
+        )
+    ],
+    "TDL003": [
+        (PACKED.format(lines=each), "torch.zeros(1, 5, 4)", "torch.zeros(1, 5, 4, device=x.device)")
+        for each in (
+            "y, _ = self.rnn(x, h)\n        return y",
+            f"x = {PACK}(x, lengths)\n        y, _ = self.rnn(x, h)\n        return {UNPACK}(y)",
+        )
+    ],
     "TDL011": [(READ.format("True"), ", non_blocking=True", "")],
     "TDL104": [
         (LEAF.format(line="x.neg()"), "(3, requires_grad=True).to(device)", "(3).to(device).requires_grad_()"),

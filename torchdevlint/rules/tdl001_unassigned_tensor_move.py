@@ -42,9 +42,9 @@ The fix writes `labels = ` before the statement. It is safe where a name is move
 the same, and later lines get the tensor where the statement says. It is unsafe where an attribute or an item is moved,
 which other code may hold too; for a conversion such as `x.double()` or `x.type(y.dtype)`, which changes what is
 computed; and where later lines may do with a tensor of the CPU: for `x.cpu()`, before `x.numpy()`, and where it meets
-a tensor of the CPU that nothing moves. There is no fix where nothing reads the name later, or where the function does
-not bind it, since assigning would hide the outer one; none for a Parameter, which would be none afterwards; and none
-for an expression that is more than the move.
+a tensor of the CPU that nothing moves, or what `.cpu()` gives. There is no fix where nothing reads the name later, or
+where the function does not bind it, since assigning would hide the outer one; none for a Parameter, which would be none
+afterwards; and none for an expression that is more than the move.
 
 ## What it cannot see
 A receiver without evidence that it is a tensor is left alone: an untyped parameter that is only moved may as well be a

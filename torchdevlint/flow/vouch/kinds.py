@@ -32,7 +32,7 @@ def may_be_no_tensor(scope: Scope, tree: ast.Module, place: ast.AST) -> frozense
     if isinstance(scope, ast.Module):
         return frozenset()
     tested = {name for name, test, holds in _tests(scope) if not _is_settled(scope, name, test, holds, place)}
-    return _declared(scope) | _given_constants(scope, tree) | tested
+    return _declared(scope) | _given_constants(scope, tree) | tested | _packed(scope)
 
 
 @once_a_node
@@ -42,6 +42,26 @@ def _declared(scope: AnyFunction) -> frozenset[str]:
         if each.annotation is not None and any(map(_says_number, inside(each.annotation))):
             names.add(each.arg)
     return frozenset(names)
+
+
+@once_a_node
+def _packed(scope: AnyFunction) -> frozenset[str]:
+    """The parameters that are a `PackedSequence`, which has no `device`: it, or what a layer makes of it, is unpacked.
+
+    What the function packs by itself came as a tensor.
+    """
+    unpacking = [each for each in nodes_in(scope, ast.Call) if last_name(each.func) == "pad_packed_sequence"]
+    if not unpacking:
+        return frozenset()
+    found = {each.args[0].id for each in unpacking if each.args and isinstance(each.args[0], ast.Name)}
+    bound = assignments_in(scope)
+    for each in bound:
+        names = {one.id for target in each.targets for one in inside(target) if isinstance(one, ast.Name)}
+        if isinstance(each.value, ast.Call) and not names.isdisjoint(found):
+            found.update(one.id for one in each.value.args[:1] if isinstance(one, ast.Name))
+    packing = (each for each in bound if isinstance(each.value, ast.Call) and "pack" in last_name(each.value.func))
+    made = {target.id for each in packing for target in each.targets if isinstance(target, ast.Name)}
+    return frozenset(found - made)
 
 
 def _says_number(node: ast.AST) -> bool:

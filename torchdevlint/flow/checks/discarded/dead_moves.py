@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.checks.discarded.met_on_host import meets_what_came_back
 from torchdevlint.flow.facts.tensors import DeadLoopMove
 from torchdevlint.flow.knowledge.array_readers import LIBRARIES
 from torchdevlint.flow.run.arguments import evaluate_arguments
@@ -131,14 +132,17 @@ def converts(frame: Frame, call: ast.Call, state: State) -> bool:
 def _is_wanted_as_it_was(frame: Frame, name: str, place: ast.stmt) -> bool:
     """Whether lines behind a statement, or around it in a loop, need the tensor of a name where it was made.
 
-    They read it with NumPy and the like, bring it back to the CPU in vain (``x.cpu()`` as a statement), or ask for the
-    gradient of what was calculated of it before: the copy on another device has no part in that.
+    They read it with NumPy and the like, hold it against what was brought to the CPU (``outputs.cpu() == labels``),
+    bring it back in vain (``x.cpu()`` as a statement), or ask for the gradient of what was calculated of it before: the
+    copy on another device has no part in that.
     """
     scope = frame.function or frame.machine.tree
     loops = [each for kind in (ast.For, ast.While) for each in nodes_in(scope, kind) if is_inside(place, each)]
     first = min((each.lineno for each in loops), default=place.lineno)
     later = [call for call in _calls_with(scope).get(name, ()) if call.lineno >= first]
     if any(_is_numpy_of(call, name) or _is_of_library(frame, call) for call in later):
+        return True
+    if meets_what_came_back(scope, name, first):
         return True
     calls = (each for each in nodes_in(scope, ast.Call) if each.lineno >= first)
     asking = (each for each in calls if public_path(each.func) == "torch.autograd.grad")
