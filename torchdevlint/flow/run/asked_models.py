@@ -47,7 +47,7 @@ def note_asked(frame: Frame, state: State, node: ast.Attribute, device: Device) 
         state.bind(path, placed)
     elif owner is not None and isinstance(model, ast.Attribute) and _is_given(frame, state, owner, model):
         state.bind(path, placed)
-        keep_moved(frame, state, model, placed)
+        keep_moved(frame, state.conditions, model, placed)
 
 
 def _model_in(frame: Frame, node: ast.expr) -> ast.expr | None:
@@ -100,7 +100,7 @@ def _keep(
         target = each.targets[0]
         kept = isinstance(target, ast.Attribute) and dotted_path(each.value) == path
         if kept and _argument_kept(owner, dotted_path(target) or ""):
-            keep_moved(frame, state, target, placed)
+            keep_moved(frame, state.conditions, target, placed)
 
 
 def _is_told(function: FunctionNode, owner: ClassInfo | None, asked: ast.Attribute) -> bool:

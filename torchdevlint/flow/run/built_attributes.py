@@ -18,7 +18,7 @@ from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import NONE, Choice, Library, Map, Obj, Seq, Tensor, Value
+from torchdevlint.flow.state.values import NONE, Choice, Conditions, Library, Map, Obj, Seq, Tensor, Value
 from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import assignment_of, nodes_in
 
@@ -53,7 +53,7 @@ def keep_wrapped(info: ClassInfo, target: ast.Attribute, held: Value) -> None:
         info.attributes[target.attr] = held
 
 
-def keep_moved(frame: Frame, state: State, node: ast.expr, moved: Value) -> None:
+def keep_moved(frame: Frame, where: Conditions, node: ast.expr, moved: Value) -> None:
     """``self.model.to(d)`` where it is made: the other methods find the model there, unless one of them moves it too.
 
     That is ``__init__``, a method that only this runs, and the one method that makes the model and moves it.
@@ -61,7 +61,7 @@ def keep_moved(frame: Frame, state: State, node: ast.expr, moved: Value) -> None
     owner, function = frame.owner, frame.function
     if not isinstance(node, ast.Attribute) or dotted_path(node.value) != "self":
         return
-    if owner is None or owner.is_module or function is None or (state.conditions and _may_be_left(function, node)):
+    if owner is None or owner.is_module or function is None or (where and _may_be_left(function, node)):
         return
     if not _is_maker(frame.machine, owner, function, node.attr):
         return

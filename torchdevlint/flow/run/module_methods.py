@@ -26,7 +26,7 @@ from torchdevlint.flow.scope.chains import module_in
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
-from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
+from torchdevlint.flow.state.joins import alternatives, distribute, element_of, is_module, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import OF_A_MODEL_ELSEWHERE
@@ -156,11 +156,15 @@ def _move_module(
     if path is not None:
         held = state.env.get(path) or state.paths.get(path)
         if isinstance(held, Choice):
-            state.bind(path, distribute(held, lambda each: moved if each == target else each))
+            left = distribute(held, lambda each: moved if each == target else each)
+            state.bind(path, left)
+            if not of_model and all(getattr(each, "placed", None) == moved.placed for _, each in alternatives(left)):
+                chosen = {each for where, _ in held.alternatives for each in where}
+                keep_moved(frame, tuple(each for each in state.conditions if each not in chosen), held_by, left)
         else:
             state.bind(path, moved)
             if not of_model:
-                keep_moved(frame, state, held_by, moved)
+                keep_moved(frame, state.conditions, held_by, moved)
     return moved
 
 

@@ -12,6 +12,7 @@ from torchdevlint.flow.kinds.annotated import is_annotated_module
 from torchdevlint.flow.kinds.given_models import runs_a_model
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import compare_with_batch, compare_with_target
+from torchdevlint.flow.run.given_operands import given_operands, spread_operands
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.kernel_launches import is_launch, launch
 from torchdevlint.flow.run.model_places import GIVE_PARAMETERS, parameters_of_kept
@@ -21,7 +22,6 @@ from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.run.outputs import follows_input, follows_moved
 from torchdevlint.flow.run.rebound import of_rebound
-from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.chains import chained, unchained
 from torchdevlint.flow.scope.dimensions import takes_along
@@ -60,7 +60,7 @@ def note_layer(
 
     Of a layer that is `known` more than they do, what made it decides.
     """
-    operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
+    operands = given_operands(arguments)
     frame.machine.emit(LayerCalled(frame, state, node, layer, operands))
     if not known:
         compare_with_batch(frame, state, node, operands, layer)
@@ -73,7 +73,7 @@ def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Argument
     operands = note_layer(frame, state, node, node.func, arguments)
     by_use = is_module_by_use(frame, node.func) and not is_named_like_a_loss(node.func)
     made = UNKNOWN if by_use else of_unknown_callee(frame, state, node, arguments)
-    return made if made != UNKNOWN else of_model(frame, node.func, operands) or made
+    return made if made != UNKNOWN else of_model(frame, node.func, [*operands, *spread_operands(arguments)]) or made
 
 
 def of_model(frame: Frame, callee: ast.expr, operands: Operands) -> Value | None:
@@ -89,8 +89,7 @@ def of_method(frame: Frame, node: ast.Call, callee: ast.Attribute, arguments: Ar
     made = of_inputs(frame, node, arguments)
     if made != UNKNOWN or callee.attr != "forward":
         return made
-    operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
-    return of_model(frame, callee.value, operands) or made
+    return of_model(frame, callee.value, [*given_operands(arguments), *spread_operands(arguments)]) or made
 
 
 def of_unknown_callee(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -126,7 +125,8 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
     """
     if _may_leave_device(dotted_path(node.func) or "cpu"):
         return UNKNOWN
-    places = [each.device for pair in arguments.pairs for _, each in tensor_operands(*pair) if type(each) is Tensor]
+    given = (*given_operands(arguments), *spread_operands(arguments))
+    places = [each.device for _, each in given if type(each) is Tensor]
     places = places or of_rebound(frame, node, arguments)
     device = places[0] if places else TOP
     if device.origin is Origin.MODEL:

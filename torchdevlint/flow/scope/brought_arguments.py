@@ -9,12 +9,13 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.brought_origins import root_of_calculated
 from torchdevlint.flow.scope.brought_reads import brought_in, converts_itself, is_of_data, read_name
 from torchdevlint.flow.scope.names import parameter_names
 from torchdevlint.flow.scope.place_tests import asks_before, exclude
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.source.functions import FunctionNode
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, is_name, nodes_in, once_a_node
 
 
 def brought_among_arguments(function: Scope, read: ast.Call) -> ast.Call | None:
@@ -30,7 +31,7 @@ def brought_among_arguments(function: Scope, read: ast.Call) -> ast.Call | None:
         return None
     if asks_before(function, read) or _read_as_they_are(function) - {name}:
         return None
-    return next((each for each in _brought_arguments(function) if not exclude(function, read, each)), None)
+    return next((each for each in _brought_arguments(function, read) if not exclude(function, read, each)), None)
 
 
 def _argument_in(read: ast.Call) -> str:
@@ -43,20 +44,52 @@ def _argument_in(read: ast.Call) -> str:
 
 @once_a_node
 def _as_they_came(function: FunctionNode) -> frozenset[str]:
-    """The arguments that a function binds to nothing else, but for arrays of themselves."""
+    """The arguments that a function binds to nothing else, but for arrays and calculations of themselves."""
+    calculated = _calculated_of_themselves(function)
     bound = {
         name
         for name, places in bindings_in(function).items()
         for line, binds, _ in places
-        if binds and line not in converts_itself(function).get(name, ())
+        if binds and line not in converts_itself(function).get(name, ()) and (name, line) not in calculated
     }
     return frozenset(parameter_names(function)) - bound - {"self", "cls"}
 
 
-def _brought_arguments(function: FunctionNode) -> Iterator[ast.Call]:
+@once_a_node
+def _calculated_of_themselves(function: FunctionNode) -> frozenset[tuple[str, int]]:
+    """The names and lines of ``x = torch.argmax(x, 1)`` and ``x = x.view(-1) if x is not None else x``.
+
+    So of ``x, y = tensor_of(x), tensor_of(y)``, where one function makes several arguments what they are to be.
+    """
+    found = set[tuple[str, int]]()
+    converted: dict[str, list[ast.Name]] = {}
+    for each in assignments_in(function):
+        target, value = each.targets[0], each.value
+        arms = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+        if isinstance(target, ast.Name) and all(root_of_calculated(arm) == target.id for arm in arms):
+            found.add((target.id, target.lineno))
+        elif isinstance(target, ast.Name) and isinstance(value, ast.Call) and _is_of(value, target.id):
+            converted.setdefault(ast.dump(value.func), []).append(target)
+    alike = (each for targets in converted.values() if len(targets) > 1 for each in targets)
+    return frozenset(found.union((each.id, each.lineno) for each in alike))
+
+
+def _is_of(call: ast.Call, name: str) -> bool:
+    """``tensor_of(x)``."""
+    plain = isinstance(call.func, ast.Name) and len(call.args) == 1 and not call.keywords
+    return plain and is_name(call.args[0], name)
+
+
+def _brought_arguments(function: FunctionNode, read: ast.Call) -> Iterator[ast.Call]:
+    """What is called like labels has to be given to a call together with what is read."""
     for name in sorted(_as_they_came(function)):
-        if not is_of_data(name):
-            yield from brought_in(function).get(ast.dump(ast.Name(name, ast.Load())), ())
+        found = brought_in(function).get(ast.dump(ast.Name(name, ast.Load())), ())
+        yield from (each for each in found if not is_of_data(name) or _are_given_together(function, read, each))
+
+
+def _are_given_together(function: FunctionNode, one: ast.Call, other: ast.Call) -> bool:
+    """``score(one, other)``."""
+    return any(one in call.args and other in call.args for call in nodes_in(function, ast.Call))
 
 
 @once_a_node

@@ -41,7 +41,7 @@ def _brought_by_name(function: Scope) -> dict[str, list[ast.Call]]:
     found: dict[str, list[ast.Call]] = {}
     for calls in brought_in(function).values():
         for call in calls:
-            if name := _root(call, to_host=True):
+            if name := root_of_calculated(call, to_host=True):
                 found.setdefault(name, []).append(call)
     return {name: calls for name, calls in found.items() if not is_of_data(name)}
 
@@ -66,7 +66,7 @@ def _origin(function: Scope, node: ast.expr) -> str:
     What is a part of it by a key is a thing of its own, and so is what another function makes of it.
     """
     for _ in range(_DEEP):
-        root = _root(node)
+        root = root_of_calculated(node)
         if not root or root in _origins(function):
             return _origins(function).get(root, "")
         bound = sum(binds for _, binds, _ in bindings_in(function).get(root, ()))
@@ -82,7 +82,7 @@ def _origin(function: Scope, node: ast.expr) -> str:
     return ""
 
 
-def _root(node: ast.expr, to_host: bool = False) -> str:
+def root_of_calculated(node: ast.expr, to_host: bool = False) -> str:
     """`x` of ``torch.isnan(x.reshape(1, -1)).any(1)``; nothing where a key, or an attribute, is asked for.
 
     Nor where it is copied, but if that is what is looked for.

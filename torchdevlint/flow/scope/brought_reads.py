@@ -17,6 +17,7 @@ from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, is_inside, is_name, nodes_in, once_a_node
 
+_OF_GRAPH = ("edge_index", "edge_indices")
 _OF_DATA = regex(r"label|target|mask", re.IGNORECASE)
 """Attributes that a data set fills, beside those that a model does."""
 
@@ -63,7 +64,8 @@ def _whole(node: ast.expr) -> ast.expr:
 
 
 def is_of_data(name: str) -> bool:
-    return is_bookkeeping(name) or _OF_DATA.search(name) is not None
+    """Whether it is called like what may have stayed on the CPU; the edges of a graph are where its nodes are."""
+    return (is_bookkeeping(name) and not name.endswith(_OF_GRAPH)) or _OF_DATA.search(name) is not None
 
 
 def brought_by_another(tree: ast.Module, function: Scope, name: str) -> ast.Call | None:
@@ -113,7 +115,9 @@ def brings_any(function: Scope) -> bool:
 
 def holder(stem: ast.expr) -> str:
     """What tells the object of which an attribute is read; nothing for `self`, whose attributes are what they are."""
-    if not isinstance(stem, ast.Attribute) or is_bookkeeping(stem.attr) or _OF_DATA.search(stem.attr):
+    if isinstance(stem, ast.Subscript) and isinstance(stem.slice, ast.Constant) and isinstance(stem.slice.value, int):
+        stem = stem.value  # an item of a tuple
+    if not isinstance(stem, ast.Attribute) or is_of_data(stem.attr):
         return ""
     path = dotted_path(stem.value)
     return "" if path in (None, "self") else f"{path}."
