@@ -5,7 +5,8 @@ Finds tensors that `__init__` of a `torch.nn.Module` makes on the default device
 as a plain attribute, in a list, a dict or a distribution (`self.scale = torch.ones(3)`, `self.weights = weights`), and
 that `forward` or another method then combines with the model's parameters, its inputs, or an argument. What `__init__`
 makes of the Module's own parameters and buffers counts as well (`self.first = self.layer.weight.detach().clone()`),
-what `train` or `eval` keeps of them for evaluation, and a tensor that is there for nothing but its device
+what `train` or `eval` keeps of them for evaluation, what is made on a device that `__init__` may be told
+(`device=None`) and hands on as it came, and a tensor that is there for nothing but its device
 (`x.to(self.dummy.device)`), or that goes to a function of another file together with an input and a parameter
 (`interpolate(x, self.weight, self.knots)`). The report starts at the factory, or where the tensor is kept.
 

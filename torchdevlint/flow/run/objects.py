@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.kinds.beside_buffers import beside_a_buffer
 from torchdevlint.flow.kinds.kept_arguments import as_used
 from torchdevlint.flow.kinds.told_buffers import named_as_kept
+from torchdevlint.flow.kinds.told_by_default import told_by_default
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import appended
 from torchdevlint.flow.run.built_of_own import built_of_own, switches_mode
@@ -244,6 +245,7 @@ def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Va
         return built_of_own(frame, receiver.info, target, value) if cached else value  # type: ignore[arg-type]
     value = as_used(receiver.info, target, value) if isinstance(value, Unknown) else value
     value = named_as_kept(frame, target, _kept(frame, receiver, target, value))
+    value = told_by_default(frame, receiver.info, target, value)
     return beside_a_buffer(frame, receiver.info, target, value)
 
 

@@ -17,6 +17,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import is_name
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})
 _METHODS = frozenset("sum mean prod exp log sqrt pow abs float clamp relu sigmoid softmax flatten view reshape".split())
@@ -110,7 +111,8 @@ def _is_item_of_alike(uses: Uses, asked: Mapping[str, set[str]]) -> bool:
 def _first_input(frame: Frame, origin: Origin) -> list[str]:
     """The first parameter of ``forward`` after `self`; of another method of a Module, if it has a name of tensors.
 
-    As in ``def log_prob(self, z): return -((z - self.mean) ** 2).sum(-1)``.
+    As in ``def log_prob(self, z): return -((z - self.mean) ** 2).sum(-1)``. So is the first one of the method that
+    ``forward`` hands it on to: ``self.normalize(x)``.
     """
     function = frame.function
     if not isinstance(function, ast.FunctionDef):
@@ -118,8 +120,23 @@ def _first_input(frame: Frame, origin: Origin) -> list[str]:
     first = positional_names(function)[1:2]
     if function.name == "forward":
         return first if origin is Origin.MODEL else []
+    if frame.depth and origin is Origin.MODEL:
+        return first if _is_given_first_input(frame) else []
     of_module = frame.owner is not None and frame.owner.is_module and frame.entry.kind == "method"
     return [name for name in first if _OF_TENSORS.fullmatch(name)] if of_module and not frame.depth else []
+
+
+def _is_given_first_input(frame: Frame) -> bool:
+    """Whether a method of the same object was called with the first input of ``forward``, as it came."""
+    if frame.called_at is None or frame.owner is None or not frame.owner.is_module:
+        return False
+    call, caller = frame.called_at
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
+        return False
+    given = call.args[0]
+    if not is_name(call.func.value, "self") or not isinstance(given, ast.Name) or _is_bound_anew(caller, given.id):
+        return False
+    return given.id in _first_input(caller, Origin.MODEL)
 
 
 def calculated_with(function: Scope, node: ast.expr, names: int = 0) -> Iterator[ast.expr]:

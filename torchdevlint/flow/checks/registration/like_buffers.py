@@ -54,11 +54,18 @@ def _kept_when_made(owner: ClassInfo) -> Iterator[Like]:
 
 
 def _is_run_when_made(owner: ClassInfo, name: str) -> bool:
-    """Whether ``__init__`` of the class is the method, or calls it: what is kept later may be kept in its place."""
-    init = owner.all_methods.get("__init__")
-    if name == "__init__" or init is None:
-        return name == "__init__"
-    return any(dotted_path(each.func) == f"self.{name}" for each in nodes_in(init[1], ast.Call))
+    """Whether ``__init__`` is the method, or calls it, be it that of a base which that of the class calls.
+
+    What is kept later may be kept in its place.
+    """
+    inits = [each.methods["__init__"] for each in owner.mro if "__init__" in each.methods]
+    for init in inits if name != "__init__" else ():
+        called = [each.func for each in nodes_in(init, ast.Call) if isinstance(each.func, ast.Attribute)]
+        if any(dotted_path(each) == f"self.{name}" for each in called):
+            return True
+        if not any(each.attr == "__init__" for each in called):
+            return False
+    return name == "__init__"
 
 
 def _stays(owner: ClassInfo, name: str) -> bool:
