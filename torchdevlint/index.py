@@ -313,6 +313,9 @@ CHECKS = {
             " torch_geometric.data.DataLoader torch_geometric.loader.DataLoader"
         ),
     },
+    "registration.assigned_later": {
+        "EVENTS": "FunctionEnded",
+    },
     "registration.containers": {
         "EVENTS": "AttributeRefused Initialised ItemAssigned",
     },
@@ -341,8 +344,14 @@ CHECKS = {
     "registration.rebound_buffers": {
         "EVENTS": "AttributeAssigned",
     },
+    "registration.returned_containers": {
+        "EVENTS": "Returned",
+    },
     "registration.set_by_name": {
         "FUNCTIONS": "builtins.setattr",
+    },
+    "registration.set_on_others": {
+        "EVENTS": "AttributeAssigned",
     },
 }
 RULES = {

@@ -4,8 +4,9 @@
 Finds attributes of a `torch.nn.Module` that hold modules with parameters, or parameters, in a Python list, tuple or
 dict: `self.layers = [nn.Linear(8, 8) for _ in range(3)]`. The report stands at the assignment of the attribute, also
 when the container is filled later, by `append`, by index or by key, or in a method that only the `__init__` of a base
-calls; or at `setattr(self, f"block{i}", blocks)`, under a name that is worked out. A comma at the end makes a tuple of
-one: `self.layer = nn.Linear(8, 8),`.
+calls; or at `setattr(self, f"block{i}", blocks)`, under a name that is worked out; or at `down.block = blocks` of an
+`nn.Module()` that another class puts together; or at the `return` of a method that a class writes for the `__init__` of
+its base, which keeps the list. A comma at the end makes a tuple of one: `self.layer = nn.Linear(8, 8),`.
 
 ## Why is this bad?
 A Module registers what is assigned to one of its attributes *directly*; it does not look into containers. So
@@ -56,8 +57,9 @@ none where the attribute is assigned twice, where lists are in lists, or where i
 dict can be.
 
 ## What it cannot see
-Modules that a function of another file makes of anything but a layer that it is given, or that come as an argument of
-which neither an annotation nor a test says that it holds modules; files that do not contain the word `torch`. What
+Modules that a function of another file makes of anything but a layer that it is given, unless it is called like one
+that builds layers (`build_block`), or that come as an argument of which neither an annotation nor a test says that it
+holds modules; files that do not contain the word `torch`. What
 `__init__` hands on to another constructor may be registered there. A list of one module that was given as an argument,
 `self.teacher = [teacher]`, is the usual way to keep a module *out* of the registry on purpose, and is left alone; so is
 one module that is moved in the list and has an optimizer of its own. So are modules without parameters, such as
@@ -113,7 +115,8 @@ def repaired(device):
 
 
 def check(fact: ModulesInContainer) -> Iterator[Report]:
-    attribute = f"self.{fact.attribute}"
+    attribute = f"{fact.holder}.{fact.attribute}"
+    given = () if fact.returned_at is None else (Note(f"the {fact.container} is returned here", fact.returned_at),)
     used = () if fact.used_at is None else (Note(f"`{attribute}` is used here", fact.used_at),)
     taken = () if fact.instead_of is None else (Note(f"`{attribute}` is registered as a module here", fact.instead_of),)
     yield Report(
@@ -121,7 +124,7 @@ def check(fact: ModulesInContainer) -> Iterator[Report]:
         message=_message(fact, attribute),
         symptom=_symptom(fact),
         help=_help(fact),
-        notes=(*taken, *used),
+        notes=(*taken, *given, *used),
         fix=_fix(fact),
     )
 

@@ -9,11 +9,12 @@ from torchdevlint.model import Span
 class ModulesInContainer(Fact, frozen=True):
     """A list, tuple or dict of modules or parameters as an attribute of a Module, which registers none of them.
 
-    `container` is ``list``, ``tuple`` or ``dict``, `holds` ``modules`` or ``parameters``, `suggestion` the class that
-    registers them (``nn.ModuleList``), `used_at` where the attribute is read, if it is. `written`, at
-    `written_at`, is what is assigned, if the class that registers can take its place, and `spelled` the name of that in
-    the file. `comma` says that a comma at the end makes the tuple, `instead_of` where the attribute holds a registered
-    module already, which nothing but a Module replaces.
+    `container` is ``list``, ``tuple`` or ``dict``, `holds` ``modules`` or ``parameters``, `suggestion` the class
+    that registers them (``nn.ModuleList``), `used_at` where the attribute is read, if it is. `written`, at
+    `written_at`, is what is assigned, if the class that registers can take its place, and `spelled` the name of
+    that in the file. `comma` says that a comma at the end makes the tuple, `instead_of` where the attribute holds a
+    registered module already, which nothing but a Module replaces, `returned_at` where a method or function gives
+    the container. `holder` is what the Module is called there.
     """
 
     attribute: str
@@ -27,6 +28,8 @@ class ModulesInContainer(Fact, frozen=True):
     spelled: str | None = None
     comma: bool = False
     instead_of: Span | None = None
+    returned_at: Span | None = None
+    holder: str = "self"
 
 
 class MovedParameter(Fact, frozen=True):

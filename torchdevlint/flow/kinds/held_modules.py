@@ -10,7 +10,7 @@ from torchdevlint.flow.scope.names import canonical, dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives, is_number
-from torchdevlint.flow.state.others import OtherFiles, resolved
+from torchdevlint.flow.state.others import OtherFiles, named, resolved
 from torchdevlint.flow.state.tensors import elements
 from torchdevlint.flow.state.values import NONE, Choice, Cls, Func, Library, Map, Obj, Ref, Seq, Tensor, Text, Value
 from torchdevlint.source.nodes import nodes_in
@@ -19,13 +19,13 @@ from torchdevlint.source.nodes import nodes_in
 def held_in(value: Value, depth: int = 2, others: OtherFiles | None = None) -> str | None:
     """``modules`` or ``parameters`` if a container surely holds some that have no other owner, nested ones too.
 
-    So it is where it is a container in one arm, and None, a module of torch or a parameter that is registered in the
-    others. A pair in one arm and one of its items in the other is what a function gives that can be asked for more.
-    Of what classes of other files hold, `others` tells.
+    So it is where it is a container in one arm, and None, an empty one, a module of torch or a parameter that is
+    registered in the others. A pair in one arm and one of its items in the other is what a function gives that can be
+    asked for more. Of what classes of other files hold, `others` tells.
     """
     if isinstance(value, Choice):
-        rest = [each for _, each in value.alternatives if each != NONE and not _is_registered(each)]
-        held = {held_in(each, depth, others) for each in rest}
+        rest = (each for _, each in value.alternatives if each != NONE and not _is_registered(each))
+        held = {held_in(each, depth, others) for each in rest if not _is_empty(each)}
         return held.pop() if len(held) == 1 else None
     if not isinstance(value, (Seq, Map)) or depth == 0:
         return None
@@ -42,6 +42,13 @@ def held_in(value: Value, depth: int = 2, others: OtherFiles | None = None) -> s
 
 def _is_registered(value: Value) -> bool:
     return isinstance(value, Library) or (isinstance(value, Tensor) and value.parameter)
+
+
+def _is_empty(value: Value) -> bool:
+    """Whether it is a container into which nothing was put."""
+    if isinstance(value, Map):
+        return value.closed and not value.items
+    return isinstance(value, Seq) and value.items == ()
 
 
 def parts_of(value: Seq | Map) -> list[Value]:
@@ -98,8 +105,9 @@ def classes_held(info: ClassInfo, others: OtherFiles | None) -> set[ClassInfo]:
 
 def _made_in(info: ClassInfo, others: OtherFiles | None) -> list[Value | None]:
     """What a class calls, or keeps to call it later."""
-    called = (info.found(call.func) for call in nodes_in(info.node, ast.Call))
-    return [resolved(each, others) for each in (*called, *_classes_kept(info))]
+    calls = [(call.func, info.found(call.func)) for call in nodes_in(info.node, ast.Call)]
+    called = [named(found, callee, others) or resolved(found, others) for callee, found in calls if found is not None]
+    return [*called, *(resolved(each, others) for each in _classes_kept(info))]
 
 
 def _calculates_with_buffers(info: ClassInfo) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, parts_of_tuple
 from torchdevlint.source.python import expression_of
@@ -72,6 +73,7 @@ def _union_of_tensors(members: list[ast.expr]) -> bool:
     return bool(said) and all(map(annotated_tensor, said))
 
 
+@lru_cache(maxsize=256)
 def _parsed(text: str) -> ast.expr | None:
     """The expression that an annotation in quotes is."""
     try:
@@ -115,7 +117,10 @@ def tuple_parts(annotation: ast.expr | None) -> list[ast.expr]:
 
 
 def without_none(annotation: ast.expr | None) -> ast.expr | None:
-    """`T` of ``Optional[T]``, ``T | None`` and ``Union[T, None]``; what is no such union as it is."""
+    """`T` of ``Optional[T]``, ``T | None`` and ``Union[T, None]``, in quotes too; what is no such union as it is."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        written = _parsed(annotation.value)
+        return annotation if written is None or isinstance(written, ast.Constant) else without_none(written)
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
         members = [annotation.left, annotation.right]
     elif isinstance(annotation, ast.Subscript) and annotation_name(annotation.value) in ("Optional", "Union"):

@@ -261,11 +261,15 @@ def resolved(value: Value | None, others: OtherFiles | None) -> Value | None:
 
 
 def named(value: Value | None, node: ast.expr, others: OtherFiles | None) -> Value | None:
-    """What a chain of names means, of which `value` is the first: ``Stack``, ``layers.Stack`` of another file."""
+    """What a chain of names means, of which `value` is the first: ``Stack``, ``layers.Stack`` of another file.
+
+    ``from . import layers`` names a file as well.
+    """
     for name in (dotted_path(node) or "").split(".")[1:]:
-        if others is None or not isinstance(value, Imported) or value.member:
+        module = resolved(value, others)
+        if others is None or not isinstance(module, Imported):
             return None
-        value = others.member(value.path, name, f"{value.name}.{name}")
+        value = others.member(module.path, name, f"{module.name}.{name}")
     return resolved(value, others)
 
 

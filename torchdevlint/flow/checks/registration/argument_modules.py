@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from torchdevlint.flow.checks.registration.contents import OF_MODULES, Built, is_handed_on, is_module_type
 from torchdevlint.flow.kinds.element_calls import bound_by, calls_elements
@@ -17,6 +18,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import annotation_name, without_none
 from torchdevlint.flow.scope.names import defaults, dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.others import OtherFiles, named
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, nodes_in, parts_of_tuple
@@ -32,14 +34,14 @@ _MAKE = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp, ast.BinOp, a
 """Expressions that make a container, or name one."""
 
 
-def holds_argument_modules(info: ClassInfo, attribute: str) -> str | None:
+def holds_argument_modules(info: ClassInfo, attribute: str, others: OtherFiles | None) -> str | None:
     """``list``, ``tuple`` or ``dict`` if an attribute of a Module is a plain container of modules that it was given."""
     init = info.methods.get("__init__")
     if init is None or not info.is_module or _WITHOUT_PARAMETERS.search(attribute):
         return None
     path = f"self.{attribute}"
-    built = Built(info, init)
-    containers = built.bound_to(path)
+    built = Built(info, init, others)
+    containers = built.plain(path)
     if len(containers) != 1 or not isinstance(containers[0], _MAKE):
         return None
     starred, elements = _starred(built, containers[0]), built.elements(containers[0])
@@ -50,11 +52,12 @@ def holds_argument_modules(info: ClassInfo, attribute: str) -> str | None:
         return None
     if starred is not None:
         return starred
-    if elements is None or _hides_one(containers[0], added) or _are_kept(info, [*elements, *added]):
+    if elements is None or _hides_one(containers[0], added) or _are_kept(built, [*elements, *added]):
         return None
     asked = not _ONLY_MODULES.isdisjoint(_asked_of_elements(info, path))
     made = [each for element in (*elements, *added) for each in built.made(element)]
-    if not made or not all(_is_given_module(built, each, asked) for each in made):
+    copied = {_copied(built, each) for each in made}
+    if not made or not all(_is_given_module(built, each, asked or dotted_path(each) in copied) for each in made):
         return None
     return _kind(containers[0])
 
@@ -85,18 +88,50 @@ def _is_module(info: ClassInfo, parameter: ast.arg, told: bool) -> bool:
 
 def _is_given_module(built: Built, node: ast.expr, asked: bool) -> bool:
     """Whether an element is an argument, a copy of one, or what one of them makes, and surely a module."""
-    told = asked
-    if isinstance(node, ast.Call):
-        copied = built.info.public_name(node.func) in ("copy.deepcopy", "copy.copy") and len(node.args) == 1
-        given, told = (node.args[0], True) if copied else (node.func, asked)
-    else:
-        given = node
+    told, given = asked, node
+    if is_copy(node, built):
+        given, told = node.args[0], True
+    elif isinstance(node, ast.Call):
+        given = node.func
     parameter = built.parameter(given.id) if isinstance(given, ast.Name) else None
-    if parameter is None or _WITHOUT_PARAMETERS.search(parameter.arg):
+    if parameter is None:
+        return False
+    is_made = isinstance(node, ast.Call) and given is node.func and bool(node.args or node.keywords)
+    if is_made and (_has_layer_by_default(built, parameter) or _is_called_like_a_class(parameter)):
+        return True
+    if _WITHOUT_PARAMETERS.search(parameter.arg):
         return False
     if isinstance(node, ast.Call) and given is node.func:
-        return asked or (bool(node.args or node.keywords) and _makes_modules(built, parameter))
+        return asked or (is_made and _makes_modules(built, parameter))
     return _is_module(built.info, parameter, told)
+
+
+def _is_called_like_a_class(parameter: ast.arg) -> bool:
+    """``block(width, width)`` of a parameter of which nothing is said, and that is called like a class of layers."""
+    return parameter.annotation is None and _CLASS_OF_LAYERS.fullmatch(parameter.arg) is not None
+
+
+_CLASS_OF_LAYERS = regex(
+    r"(?:\w+_)?(?:block|layer|cell|expert|encoder|decoder|stage|conv|module)(?:_?(?:cls|class|type|klass))?"
+)
+
+
+def is_copy(node: ast.expr, built: Built) -> TypeGuard[ast.Call]:
+    """``copy.deepcopy(layer)``."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1:
+        return False
+    return built.info.public_name(node.func) in ("copy.deepcopy", "copy.copy")
+
+
+def copies_layer(built: Built, node: ast.expr) -> bool:
+    """``copy.deepcopy(layer)`` of an argument that is not called like what has nothing to move."""
+    name = _copied(built, node)
+    return built.is_parameter(name) and not _WITHOUT_PARAMETERS.search(name)
+
+
+def _copied(built: Built, node: ast.expr) -> str:
+    """The name of what an element is a copy of."""
+    return dotted_path(node.args[0]) or "" if is_copy(node, built) else ""
 
 
 def _makes_modules(built: Built, parameter: ast.arg) -> bool:
@@ -106,21 +141,36 @@ def _makes_modules(built: Built, parameter: ast.arg) -> bool:
     """
     annotation = without_none(parameter.annotation)
     if annotation is None:
-        default = dict(defaults(built.method)).get(parameter.arg)
-        return default is not None and _is_layer(built.info, default)
+        return _has_layer_by_default(built, parameter)
     if isinstance(annotation, ast.Subscript) and annotation_name(annotation.value) in ("Type", "type", "Callable"):
         parts = parts_of_tuple(annotation.slice)
         annotation = parts[-1] if parts else None
     return annotation is not None and is_module_type(built.info, annotation)
 
 
-def _is_layer(info: ClassInfo, node: ast.expr) -> bool:
+def _has_layer_by_default(built: Built, parameter: ast.arg) -> bool:
+    """``block=Block``, ``block=partial(Block, heads=4)``."""
+    default = dict(defaults(built.method)).get(parameter.arg)
+    if isinstance(default, ast.Call) and default.args and built.info.public_name(default.func) == "functools.partial":
+        default = default.args[0]
+    return default is not None and _is_layer(built, default)
+
+
+def makes_layer(built: Built, node: ast.expr) -> bool:
+    """``nn.Linear(3, 4)``, ``nn.Sequential(nn.Linear(3, 4), nn.ReLU())``, ``Block(width)``: what has parameters."""
+    if not isinstance(node, ast.Call):
+        return False
+    parts = node.args if built.info.public_name(node.func) == "torch.nn.Sequential" else ()
+    return _is_layer(built, node.func) or any(makes_layer(built, each) for each in parts)
+
+
+def _is_layer(built: Built, node: ast.expr) -> bool:
     """Whether an expression names a class of modules that have parameters."""
-    name = info.public_name(node) or ""
+    name = built.info.public_name(node) or ""
     if name.startswith("torch.nn."):
         return name.removeprefix("torch.nn.") in torch_api.PARAMETER_MODULES
-    found = info.found(node)
-    return isinstance(found, Cls) and found.info.is_module and holds_parameters(found.info, None)
+    found = named(built.info.found(node), node, built.others)
+    return isinstance(found, Cls) and found.info.is_module and holds_parameters(found.info, built.others)
 
 
 def _hides_one(value: ast.expr, added: list[ast.expr]) -> bool:
@@ -129,11 +179,13 @@ def _hides_one(value: ast.expr, added: list[ast.expr]) -> bool:
     return len(parts) == 1 and not added and isinstance(parts[0], ast.Name)
 
 
-def _are_kept(info: ClassInfo, elements: list[ast.expr]) -> bool:
-    """Whether an element is an attribute as well, which registers it."""
+def _are_kept(built: Built, elements: list[ast.expr]) -> bool:
+    """Whether an element is an attribute as well, which registers it; what is copied of it is another one."""
+    if any(is_copy(each, built) for each in elements):
+        return False
     kept = {
         node.value.id
-        for each in info.mro
+        for each in built.info.mro
         for node in assignments_in(each.node)
         if isinstance(node.value, ast.Name) and isinstance(node.targets[0], ast.Attribute)
     }

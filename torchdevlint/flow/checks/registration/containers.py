@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from functools import partial
 
 from msgspec.structs import replace
@@ -10,10 +11,12 @@ from msgspec.structs import replace
 from torchdevlint.flow.checks.registration import contents
 from torchdevlint.flow.checks.registration.argument_modules import holds_argument_modules
 from torchdevlint.flow.checks.registration.element_moves import moves_elements
+from torchdevlint.flow.checks.registration.filled_later import is_filled_later
 from torchdevlint.flow.checks.registration.foreign_layers import holds_foreign_layers
-from torchdevlint.flow.checks.registration.registered_beside import assignments, is_registered, registers
+from torchdevlint.flow.checks.registration.registered_beside import assignments, is_registered
 from torchdevlint.flow.checks.registration.registered_parameters import has_parameters_of, is_kept_apart
 from torchdevlint.flow.checks.registration.registering import only_assignment
+from torchdevlint.flow.checks.registration.returned_containers import chosen_at, returned_as
 from torchdevlint.flow.events import AttributeRefused, Initialised, ItemAssigned
 from torchdevlint.flow.facts.modules import ModulesInContainer
 from torchdevlint.flow.kinds.held_modules import held_in, parts_of
@@ -30,6 +33,7 @@ from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,
     Choice,
+    Library,
     Map,
     Obj,
     Seq,
@@ -71,11 +75,15 @@ def _note_refused(event: AttributeRefused) -> None:
 def _note_initialised(event: Initialised) -> None:
     """After what builds a Module: the attributes with lists or dicts of modules which nothing registers (TDL102)."""
     machine, info, state = event.machine, event.info, event.state
-    if not info.is_module and not contents.is_composite(info):
-        return
-    for path, value in state.paths.items():
-        attribute = path.removeprefix("self.")
-        if attribute not in info.assigned_at or not path.startswith("self."):
+    if info.is_module or contents.is_composite(info):
+        own = ((each.removeprefix("self."), value) for each, value in state.paths.items() if each.startswith("self."))
+        look_at(machine, info, event.method, own)
+
+
+def look_at(machine: Machine, info: ClassInfo, method: str, held: Iterable[tuple[str, Value]]) -> None:
+    """Look at what attributes hold after a method that builds them."""
+    for attribute, value in held:
+        if attribute not in info.assigned_at:
             continue
         value = _where_assigned(info, attribute, value)
         holds = held_in(_with_put(machine, info, attribute, value), others=machine.others) if info.is_module else None
@@ -87,16 +95,15 @@ def _note_initialised(event: Initialised) -> None:
         else:
             kind = _kind(info, _place_of(info, attribute), value)
         place = _place_of(info, attribute)
-        used = _first_read(info, attribute, event.method)
+        used = _first_read(info, attribute, method)
         if used is None or is_registered(info, attribute, place, machine.others):
             continue
         if is_kept_apart(info, attribute) or has_parameters_of(info, attribute, value, machine.others):
             continue
         if moves_elements(info, attribute, kind) and _holds_constants(value):
             continue
-        machine.record_anyway(
-            ("container", place), partial(_fact, machine, info, attribute, place, kind, holds, used, value)
-        )
+        key = ("container", chosen_at(info, place, machine.others))
+        machine.record_anyway(key, partial(_fact, machine, info, attribute, place, kind, holds, used, value))
 
 
 def _with_put(machine: Machine, info: ClassInfo, attribute: str, value: Value) -> Value:
@@ -116,7 +123,7 @@ def _place_of(info: ClassInfo, attribute: str) -> ast.AST:
 
 def _is_told_to_the_module(value: ast.expr | None) -> bool:
     """`nn.ModuleList` and the like, or a Parameter."""
-    return registers(value) or (isinstance(value, ast.Call) and last_name(value.func) == "Parameter")
+    return contents.registers(value) or (isinstance(value, ast.Call) and last_name(value.func) == "Parameter")
 
 
 def _where_assigned(info: ClassInfo, attribute: str, value: Value) -> Value:
@@ -148,12 +155,19 @@ def _told_by_text(info: ClassInfo, attribute: str, value: Value, others: OtherFi
     if not isinstance(value, (Unknown, Choice, Seq, Map)) and value != NONE:
         return None
     given = contents.holds_given_modules(info, attribute)
-    given = given or holds_argument_modules(info, attribute)
+    given = given or holds_argument_modules(info, attribute, others)
     if given is not None:
         return given
-    if info.is_module and isinstance(value, (Seq, Map)) and holds_foreign_layers(info, attribute, others):
+    if info.is_module and is_filled_later(info, attribute, value, others):
         return "dict" if isinstance(value, Map) else "list"
+    plain = [each for _, each in alternatives(value) if not isinstance(each, Library)]  # else in a ModuleList
+    if info.is_module and len(plain) == 1 and isinstance(plain[0], (Seq, Map)):
+        return _kind_of(plain[0]) if holds_foreign_layers(info, attribute, others) else None
     return None
+
+
+def _kind_of(value: Seq | Map) -> str:
+    return "dict" if isinstance(value, Map) else "list"
 
 
 def _fact(
@@ -173,9 +187,10 @@ def _fact(
         ("parameters", True): "nn.ParameterDict",
         ("parameters", False): "nn.ParameterList",
     }
-    written = _replaceable(machine, info, attribute, value, holds)
+    at, returned = chosen_at(info, place, machine.others), returned_as(info, place, machine.others)
+    written = _replaceable(machine, info, attribute, value, holds) if at is place else None
     return ModulesInContainer(
-        machine.span_of(place),
+        machine.span_of(at),
         attribute,
         info.name,
         kind,
@@ -186,6 +201,7 @@ def _fact(
         None if written is None else machine.span_of(written),
         spelled(machine.tree, f"torch.{names[holds, is_dict]}"),
         _ends_with_comma(machine, _assigned_at(info, place)),
+        returned_at=None if returned in (None, at) else machine.span_of(returned),
     )
 
 

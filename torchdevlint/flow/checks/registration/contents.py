@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from msgspec import Struct
 
 from torchdevlint.flow.kinds.element_calls import calls_elements
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import annotation_name, element_annotation, without_none
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
+from torchdevlint.flow.state.others import OtherFiles
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import FunctionNode
@@ -35,10 +38,11 @@ _READS = frozenset(
 
 
 class Built(Struct, frozen=True):
-    """One method and what it builds; `info` is the class."""
+    """One method and what it builds; `info` is the class, and `others` tells of classes of other files."""
 
     info: ClassInfo
     method: FunctionNode
+    others: OtherFiles | None = None
 
     def added_to(self, path: str) -> list[ast.expr] | None:
         """What is put into the container that `path` names, after it was made; None if some of that is not clear."""
@@ -100,6 +104,10 @@ class Built(Struct, frozen=True):
         """What is assigned to a local name or an attribute."""
         return values_by_path(self.method).get(name, [])
 
+    def plain(self, path: str) -> list[ast.expr]:
+        """What is assigned to an attribute and is no container that registers what is in it."""
+        return [each for each in self.bound_to(path) if not registers(each)]
+
     def is_parameter(self, name: str) -> bool:
         return self.parameter(name) is not None
 
@@ -119,6 +127,11 @@ class Built(Struct, frozen=True):
             yield node
 
 
+def registers(value: ast.expr | None) -> TypeGuard[ast.Call]:
+    """Whether it makes `nn.ModuleList`, or another Module that registers what it holds."""
+    return isinstance(value, ast.Call) and last_name(value.func) in torch_api.CONTAINER_MODULES
+
+
 def holds_given_modules(info: ClassInfo, attribute: str) -> str | None:
     """``list`` or ``dict`` if the attribute is a plain container of modules that ``__init__`` was given.
 
@@ -130,7 +143,7 @@ def holds_given_modules(info: ClassInfo, attribute: str) -> str | None:
     if init is None:
         return None
     built = Built(info, init)
-    values = built.bound_to(f"self.{attribute}")
+    values = built.plain(f"self.{attribute}")
     if len(values) != 1:
         return None
     source, kind = _copied(values[0])

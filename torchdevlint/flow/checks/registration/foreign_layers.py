@@ -9,20 +9,26 @@ from __future__ import annotations
 import ast
 import sys
 
+from torchdevlint.flow.checks.registration.argument_modules import copies_layer
 from torchdevlint.flow.checks.registration.contents import Built, is_handed_on
 from torchdevlint.flow.kinds.element_calls import calls_elements
 from torchdevlint.flow.kinds.held_modules import holds_parameters
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
-from torchdevlint.flow.state.others import OtherFiles, resolved
+from torchdevlint.flow.state.others import OtherFiles, named
 from torchdevlint.flow.state.values import Cls
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in
 
 _LAYER_WORDS = tuple(
     "Attention Block Cell Conv Decoder Embedding Encoder Generator Kernel LSTM Layer Linear MLP Network Net".split()
 )
 """How classes are called that hold parameters; a second witness only."""
+_BUILDS_LAYER = regex(
+    r"(?:build|make|create|get)_(?:\w+_)?(?:attention|block|cell|conv|decoder|encoder|expert|layer|mlp|stage|transformer)"
+)
+"""How functions are called that make one layer."""
 
 
 def holds_foreign_layers(info: ClassInfo, attribute: str, others: OtherFiles | None) -> bool:
@@ -36,7 +42,7 @@ def holds_foreign_layers(info: ClassInfo, attribute: str, others: OtherFiles | N
         return False
     path = f"self.{attribute}"
     built = Built(info, init)
-    containers, added = built.bound_to(path), built.added_to(path)
+    containers, added = built.plain(path), built.added_to(path)
     if len(containers) != 1 or added is None or is_handed_on(built, path, containers[0]):
         return False
     elements = built.elements(containers[0])
@@ -66,19 +72,19 @@ def _is_built(info: ClassInfo, node: ast.expr, others: OtherFiles | None) -> boo
     name = info.public_name(node.func)
     if name is not None and is_module_class(name):
         return True
-    found = resolved(info.found(node.func), others) if isinstance(node.func, ast.Name) else None
+    found = named(info.found(node.func), node.func, others)
     return isinstance(found, Cls) and found.info.is_module and holds_parameters(found.info, others)
 
 
 def _is_foreign_layer(info: ClassInfo, node: ast.expr) -> bool:
-    """A call, with arguments, of a class of another file that is called like a layer."""
+    """A call, with arguments, of a class of another file that is called like a layer, or of what builds one."""
     if not isinstance(node, ast.Call) or not (node.args or node.keywords):
         return False
     name = info.public_name(node.func)
     if name is None or _is_known(name):
         return False
     last = name.rpartition(".")[2]
-    return last[:1].isupper() and last.endswith(_LAYER_WORDS)
+    return (last[:1].isupper() and last.endswith(_LAYER_WORDS)) or _BUILDS_LAYER.fullmatch(last) is not None
 
 
 def _wraps_layer(built: Built, node: ast.expr, others: OtherFiles | None) -> bool:
@@ -97,7 +103,8 @@ def _wraps_layer(built: Built, node: ast.expr, others: OtherFiles | None) -> boo
     given = node.args[0]
     made = _layers_given(built, node) if isinstance(given, ast.Name) else [given]
     return bool(made) and all(
-        _is_built(built.info, each, others) or _is_foreign_layer(built.info, each) for each in made
+        _is_built(built.info, each, others) or _is_foreign_layer(built.info, each) or copies_layer(built, each)
+        for each in made
     )
 
 

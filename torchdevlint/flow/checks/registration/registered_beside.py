@@ -6,17 +6,17 @@ By a container of torch or a Module of the project that registers what it is giv
 from __future__ import annotations
 
 import ast
-from typing import TypeGuard
 
 from torchdevlint.flow.checks.registration import contents
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
-from torchdevlint.flow.state.classes import MODULE_NAMESPACES, ClassInfo
+from torchdevlint.flow.scope.place_tests import exclude
+from torchdevlint.flow.state.classes import MODULE_NAMESPACES, ClassInfo, is_module_class
 from torchdevlint.flow.state.others import OtherFiles, named
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.source.functions import FunctionNode
-from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, inside, nodes_in
+from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, inside, is_inside, nodes_in, once_a_node
 
 _MOVES_ITSELF = frozenset({"_apply", "to", "cuda", "parameters"})
 _REGISTERS = frozenset({"add_module", "register_module", "setattr", "register_parameter"})
@@ -33,10 +33,13 @@ def is_registered(info: ClassInfo, attribute: str, place: ast.AST, others: Other
     for each in info.mro:
         for node in nodes_in(each.node, ast.Call):
             callee = last_name(node.func)
-            if callee in _REGISTERS and not _leaves_empty(node) and (each is info or _is_run_for(info, each, node)):
+            is_run = callee in _REGISTERS and (each is info or _is_run_for(info, each, node))
+            if is_run and not _registers_another(each, node, attribute, others):
                 return True
-            given = [part for part in arguments_of(node) if _mentions(part, attribute, each, place)]
-            if given and (callee in torch_api.CONTAINER_MODULES or _registers_what_is_given(each, node, given, others)):
+            given = [part for part in arguments_of(node) if _mentions(part, attribute, each, node, place)]
+            if not given or any(exclude(method, place, node) for method in _holding(each, node, place)):
+                continue
+            if callee in torch_api.CONTAINER_MODULES or _registers_what_is_given(each, node, given, others):
                 return True
     return False
 
@@ -81,15 +84,10 @@ def assignments(info: ClassInfo, attribute: str) -> list[Assignment]:
     return [each for one in info.mro for each in assignments_by_path(one.node).get(f"self.{attribute}", ())]
 
 
-def registers(value: ast.expr | None) -> TypeGuard[ast.Call]:
-    """Whether it makes `nn.ModuleList`, or another Module that registers what it holds."""
-    return isinstance(value, ast.Call) and last_name(value.func) in torch_api.CONTAINER_MODULES
-
-
 def _wraps_what_is_none(info: ClassInfo, attribute: str) -> bool:
     """Whether a class takes a list or a Module: one assignment wraps an argument, and the other takes it as it came."""
     values = [each.value for each in assignments(info, attribute)]
-    wrapped = {dotted_path(each) for value in values if registers(value) for each in value.args}
+    wrapped = {dotted_path(each) for value in values if contents.registers(value) for each in value.args}
     return any(isinstance(each, ast.Name) and each.id in wrapped for each in values)
 
 
@@ -106,7 +104,7 @@ def _is_of_parts(info: ClassInfo, value: ast.ListComp) -> bool:
     if not isinstance(walked, ast.Attribute) or not _is_own(walked) or len(value.generators) > 1:
         return False
     made = [each.value for each in assignments(info, walked.attr)]
-    wrapped = value.elt.args if registers(value.elt) and not value.elt.keywords else [value.elt]
+    wrapped = value.elt.args if contents.registers(value.elt) and not value.elt.keywords else [value.elt]
     is_wrapped = layer is not None and all(dotted_path(each) == layer for each in wrapped)
     return is_wrapped and bool(made) and all(map(_makes_module, made))
 
@@ -118,9 +116,56 @@ def _makes_module(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Call) and last_name(value.func) not in _PLAIN
 
 
-def _leaves_empty(node: ast.Call) -> bool:
-    """``self.register_parameter("bias", None)``, which says that there is none."""
-    return len(node.args) > 1 and isinstance(node.args[-1], ast.Constant) and node.args[-1].value is None
+def _registers_another(info: ClassInfo, node: ast.Call, attribute: str, others: OtherFiles | None) -> bool:
+    """Whether a call registers nothing, or a module that is made in its arguments, of nothing that may hold others.
+
+    ``self.register_parameter("bias", None)``, ``self.add_module("stem", nn.Conv2d(width, 8, 3))``.
+    """
+    made = next((each.value for each in node.keywords if each.arg in ("module", "param")), None)
+    if made is None:
+        made = node.args[-1] if len(node.args) > 1 else None
+    if isinstance(made, ast.Constant):
+        return made.value is None
+    if not isinstance(made, ast.Call) or not _makes_module_of_class(info, made, others):
+        return False
+    parts = list(inside(made))
+    if any(isinstance(each, ast.Starred) or dotted_path(each) == f"self.{attribute}" for each in parts):
+        return False
+    method = next((each for each in info.methods.values() if node in nodes_in(each, ast.Call)), None)
+    given = {each.id for argument in arguments_of(made) for each in inside(argument) if isinstance(each, ast.Name)}
+    return method is not None and given.isdisjoint(_may_hold_modules(method))
+
+
+def _makes_module_of_class(info: ClassInfo, call: ast.Call, others: OtherFiles | None) -> bool:
+    """Whether a call names a class of Modules, of torch or of the project, or makes a Parameter."""
+    name = info.public_name(call.func) or ""
+    if is_module_class(name) or name == "torch.nn.Parameter":
+        return True
+    found = named(info.found(call.func), call.func, others)
+    return isinstance(found, Cls) and found.info.is_module
+
+
+@once_a_node
+def _may_hold_modules(method: FunctionNode) -> set[str]:
+    """The names that a method binds to what something gives or holds, or by a loop: not those of numbers and texts."""
+    found = {
+        each.id
+        for one in assignments_in(method)
+        if any(isinstance(part, _HOLDERS) for part in inside(one.value))
+        for target in one.targets
+        for each in inside(target)
+        if isinstance(each, ast.Name)
+    }
+    loops: list[ast.For | ast.comprehension] = [*nodes_in(method, ast.For), *nodes_in(method, ast.comprehension)]
+    taken = (each for loop in loops if not _is_counted(loop.iter) for each in inside(loop.target))
+    return found | {each.id for each in taken if isinstance(each, ast.Name)}
+
+
+_HOLDERS = (ast.Call, ast.List, ast.Dict, ast.Tuple, ast.ListComp, ast.DictComp)
+
+
+def _is_counted(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and dotted_path(node.func) == "range"
 
 
 def _is_run_for(info: ClassInfo, base: ClassInfo, node: ast.Call) -> bool:
@@ -132,14 +177,22 @@ def _is_run_for(info: ClassInfo, base: ClassInfo, node: ast.Call) -> bool:
     )
 
 
-def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -> bool:
+def _mentions(node: ast.expr, attribute: str, info: ClassInfo, call: ast.Call, place: ast.AST) -> bool:
+    """Whether an argument of a call is the attribute, or in the method that assigns it the name of what it is."""
     placed = (each.value for each in assignments_in(info.node) if each.targets[0] is place)
     local = next(map(contents.source_of, placed), None)
-    return any(
-        (isinstance(each, ast.Attribute) and dotted_path(each) == f"self.{attribute}")
-        or (isinstance(each, ast.Name) and each.id == local)
-        for each in inside(node)
-    )
+    named_so = False
+    for each in inside(node):
+        if isinstance(each, ast.Attribute) and dotted_path(each) == f"self.{attribute}":
+            return True
+        named_so = named_so or (isinstance(each, ast.Name) and each.id == local)
+    return named_so and bool(_holding(info, call, place))
+
+
+def _holding(info: ClassInfo, call: ast.Call, place: ast.AST) -> list[FunctionNode]:
+    """The method that holds a call as well as a place."""
+    methods = (each for each in info.methods.values() if is_inside(call, each))
+    return [each for each in methods if is_inside(place, each)]
 
 
 def _registers_what_is_given(info: ClassInfo, call: ast.Call, given: list[ast.expr], others: OtherFiles | None) -> bool:

@@ -33,7 +33,7 @@ def _note_set(frame: Frame, state: State, node: ast.Call, name: str, arguments: 
     if not isinstance(value, (Seq, Map)) or held_in(value, others=frame.machine.others) != "modules":
         return
     used = _first_read(receiver.info)
-    if used is None or "_apply" in receiver.info.all_methods or _is_registered(method, node):
+    if used is None or "_apply" in receiver.info.all_methods or is_given_on(method, node.args[2], node):
         return
     machine, info = frame.machine, receiver.info
     is_dict = isinstance(value, Map)
@@ -70,21 +70,21 @@ def _first_read(info: ClassInfo) -> ast.Call | None:
     return None
 
 
-def _is_registered(method: ast.AST, node: ast.Call) -> bool:
-    """Whether the container, or what it holds, is given to anything else that may register it."""
-    if not isinstance(node.args[2], ast.Name):
+def is_given_on(method: ast.AST, container: ast.expr, by: ast.AST) -> bool:
+    """Whether a container that has a name, or what it holds, goes elsewhere than `by`, and may be registered there."""
+    if not isinstance(container, ast.Name):
         return False
-    held = {node.args[2].id}
+    held = {container.id}
     for loop in nodes_in(method, ast.For):
         held |= _names(loop.target) if held & _names(loop.iter) else set()
     for call in nodes_in(method, ast.Call):
-        if call is node or dotted_path(call.func) in _READ_ONLY:
+        if call is by or dotted_path(call.func) in _READ_ONLY:
             continue
         given = [*call.args, *(each.value for each in call.keywords)]
         if any(held & _names(arg) for arg in given):
             return True
-    stored = (each.value for each in nodes_in(method, ast.Assign) if isinstance(each.targets[0], ast.Attribute))
-    return any(held & _names(value) for value in stored)
+    stored = (each for each in nodes_in(method, ast.Assign) if isinstance(each.targets[0], ast.Attribute))
+    return any(held & _names(each.value) for each in stored if each.targets[0] is not by)
 
 
 def _names(node: ast.expr) -> set[str]:
