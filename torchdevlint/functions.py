@@ -160,6 +160,7 @@ FUNCTIONS = {
     "flow.checks.operands.leaving_together": "",
     "flow.checks.operands.made_here": "is_made_here",
     "flow.checks.operands.made_targets": "",
+    "flow.checks.operands.maybe_numbers": "may_be_number",
     "flow.checks.operands.met_elsewhere": "led_by is_placed_elsewhere has_meet_elsewhere puts_several_together",
     "flow.checks.operands.mixing": "",
     "flow.checks.operands.models_beside": "",
@@ -262,6 +263,7 @@ FUNCTIONS = {
         "places @collates_in_place defines_placed_data builds_loaders has_placing_collate is_told_device"
     ),
     "flow.kinds.placed_loads": "places_load",
+    "flow.kinds.plain_parts": "plain_parts",
     "flow.kinds.ranks": "asked_at of_environment spelled",
     "flow.kinds.releases": "is_for_older outcome_by_release",
     "flow.kinds.sizes": (
@@ -618,7 +620,9 @@ FUNCTIONS = {
     "flow.vouch.bound": (
         "surely_bound bound_anew steady scopes_around binds times_bound bound_at_the_end blocks_around @blocks"
     ),
-    "flow.vouch.devices": "near remember device_at device_of_part is_surely_tensor known_at remembered",
+    "flow.vouch.devices": (
+        "near remember device_at device_of_part is_surely_tensor known_at remembered evaluated_silently"
+    ),
     "flow.vouch.elsewhere": "scope_of stands_here is_given_around devices_elsewhere name_elsewhere",
     "flow.vouch.kinds": "may_be_no_tensor may_be_none",
     "flow.vouch.names": "assignable is_rebound is_read_otherwise asked_before means_the_same is_written",

@@ -112,6 +112,8 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
         return Seq(None, repeated.element)
     if is_number(left) and is_number(right):
         return NUMBER
+    if isinstance(node.op, ast.Add) and any(map(_may_be_sequence, (left, right))):
+        return UNKNOWN
     if isinstance(node.op, (ast.Mod, ast.Add)) and isinstance(left, Const) and isinstance(left.value, str):
         return ranks.spelled(left.value, right)
     symbol = operations.SYMBOLS[type(node.op)]
@@ -120,15 +122,18 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     return operations.matrix_product(result, left, right) if symbol == "@" else result
 
 
+def _may_be_sequence(value: Value) -> bool:
+    """Whether it is a list, be it on some paths: then what is added to it is one on all."""
+    return type(value) is Seq or (type(value) is Choice and any(type(each) is Seq for _, each in value.alternatives))
+
+
 def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:
     value = frame.evaluate(node.operand, state)
     if isinstance(node.op, ast.Not):
         note_asked(frame, state, node.operand, value)
         if isinstance(value, Guard):
             return Guard(not value.holds)
-        if isinstance(value, Const):
-            return Const(not value.value)
-        return UNKNOWN
+        return Const(not value.value) if isinstance(value, Const) else UNKNOWN
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and isinstance(node.op, ast.USub):
         return Const(-value.value)
     return value if isinstance(value, (Tensor, Choice, Unknown)) or is_number(value) else UNKNOWN

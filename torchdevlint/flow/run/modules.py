@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import Escaped, Met, ModuleCalled, ModuleCompared
 from torchdevlint.flow.kinds import loaders, own_moves
 from torchdevlint.flow.kinds.layer_results import ends_in_layers
+from torchdevlint.flow.kinds.plain_parts import plain_parts
 from torchdevlint.flow.kinds.sizes import what_is_filled
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import batch_beside, metrics
@@ -303,19 +304,17 @@ def _is_permutation(value: Value) -> bool:
 
 def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -> Value:
     """What a module of unknown class gives for tensors where it is: something on its device."""
-    if on_cpu(device) or device == TOP:
-        return UNKNOWN
-    if any(_is_there(value, device) for _, value in operands):
-        return Tensor(device, None, (), steps, opaque=True)
-    return UNKNOWN
+    is_known = not on_cpu(device) and device != TOP and any(_is_there(value, device) for _, value in operands)
+    return Tensor(device, None, (), steps, opaque=True) if is_known else UNKNOWN
 
 
 def unseen_result(module: Obj, operands: Operands, node: ast.AST) -> Value:
     """What a Module of another file gives whose `forward` is not followed: what its last layer does, if it says so."""
     device, steps = module.device, given_by(module, module.device, node)
-    if on_cpu(device) or device == TOP or not ends_in_layers(module.info):
-        return opaque_result(operands, device, steps)
-    return Tensor(device, None, (), steps)
+    if not (on_cpu(device) or device == TOP) and ends_in_layers(module.info):
+        return Tensor(device, None, (), steps)
+    made, parts = opaque_result(operands, device, steps), plain_parts(module.info)
+    return sequence([UNKNOWN if is_plain else made for is_plain in parts]) if any(parts) else made
 
 
 def _is_there(value: Value, device: Device) -> bool:

@@ -69,7 +69,7 @@ def remember(frame: Frame, state: State, node: ast.Call) -> None:
         return
     here, before = near(frame, state), machine.near.get(node)
     if isinstance(node.func, ast.Attribute):
-        receiver = _value_of(frame, state, node.func.value)
+        receiver = evaluated_silently(frame, state, node.func.value)
         here = replace(here, moved=receiver.device if isinstance(receiver, Tensor) else None)
     if before is not None:
         seen = {text for text, _ in before.names}
@@ -109,7 +109,7 @@ class Meeting(Frozen, frozen=True):
     def reads(self, node: ast.expr) -> bool:
         """Whether an operand is read as a tensor; the target of ``x += y`` is not where `x` stands."""
         stands = holds(self.frame.machine.tree, node) and holds(self.frame.machine.tree, self.node)
-        return stands and isinstance(_value_of(self.frame, self.state, node), Tensor)
+        return stands and isinstance(evaluated_silently(self.frame, self.state, node), Tensor)
 
     def _by_constant(self) -> str | None:
         """A device that the file names above: ``DEVICE = torch.device("cuda")``."""
@@ -121,7 +121,7 @@ class Meeting(Frozen, frozen=True):
         """The device of `other` itself, where that is a tensor that costs nothing to ask: a name, or a part of it."""
         asked, machine = self.other, self.frame.machine
         scopes = scopes_around(machine.tree, place)
-        if not scopes or not isinstance(_value_of(self.frame, self.state, asked), Tensor):
+        if not scopes or not isinstance(evaluated_silently(self.frame, self.state, asked), Tensor):
             return None
         while isinstance(asked, ast.Subscript) and _gives_another_view(asked):
             asked = asked.value
@@ -183,7 +183,7 @@ def _used_as_tensors(scope: Scope) -> frozenset[str]:
 def is_surely_tensor(frame: Frame, state: State, node: ast.expr) -> bool:
     """Whether an expression that is read here is a tensor on all paths, also by what the code does with it."""
     tree = frame.machine.tree
-    value, scopes, path = _value_of(frame, state, node), scopes_around(tree, node), dotted_path(node)
+    value, scopes, path = evaluated_silently(frame, state, node), scopes_around(tree, node), dotted_path(node)
     held = [] if value is None else [each for _, each in alternatives(value, state.conditions)]
     known = bool(held) and all(isinstance(each, Tensor) and not each.opaque for each in held)
     return known and bool(scopes) and (path is None or _is_surely_tensor(tree, scopes[0], path, node))
@@ -260,8 +260,8 @@ def _moves(call: ast.Call) -> bool:
     return call.func.attr == "to" and bool(named)  # type: ignore[attr-defined]
 
 
-def _value_of(frame: Frame, state: State, node: ast.expr) -> Value | None:
-    """What an expression is, looked at once more; None for what is spread."""
+def evaluated_silently(frame: Frame, state: State, node: ast.expr) -> Value | None:
+    """What an expression is, looked at once more without any report; None for what is spread."""
     if isinstance(node, ast.Starred):
         return None
     machine = frame.machine

@@ -7,6 +7,7 @@ import re
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.checks.operands.maybe_numbers import may_be_number
 from torchdevlint.flow.checks.operands.met_elsewhere import led_by, puts_several_together
 from torchdevlint.flow.checks.operands.moved_in_one_case import place_as_tested, place_in_one_case
 from torchdevlint.flow.checks.operands.reached_by_place import is_reached_by_place
@@ -178,8 +179,8 @@ def _note_numpy(event: ReadByHost) -> None:
 def _note_library(event: LibraryCalled) -> None:
     """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments, or in a list.
 
-    Parts of what a module of unknown class gave may be numbers, where a list is made of them; one that is joined by
-    itself may be a list of arrays.
+    Parts of what a module of unknown class gave may be numbers, where a list is made of them or they are calculated
+    with; one that is joined by itself may be a list of arrays.
     """
     if not reads_on_host(event.name) or _asks_for_number(event):
         return
@@ -192,6 +193,8 @@ def _note_library(event: LibraryCalled) -> None:
     for value_node, value in (each for one in read for each in tensor_operands(*one)):
         found = _one_tensor(frame, value, state)
         if found is None or (found.opaque and (joins or value_node in sequences)) or _may_be_array(frame, found):
+            continue
+        if value_node not in sequences and may_be_number(frame, state, value_node):
             continue
         _note(frame, state, event.node, value_node, found, of_list=value_node in sequences)
 
