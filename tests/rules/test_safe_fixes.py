@@ -101,6 +101,7 @@ KEPT = {
         f"{CUDA}print(os.environ['CUDA_VISIBLE_DEVICE'])\n",
         f"{CUDA}print(os.environ.get('CUDA_VISIBLE_DEVICE'))\n",
         f"{CUDA}x = torch.zeros(3, device='cuda:1')\n",
+        f"torch.cuda.set_device(0)\n{CUDA}x = torch.zeros(3).cuda()\n",
     ],
     "TDL303": [
         "device = torch.device('cuda'),\nx = torch.zeros(3)\ny = x.to(device[0])\nz = x.to(device)\n",

@@ -34,8 +34,8 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "2,3")
 ## Fix safety
 The fix writes the right name, and the number or the list as one string. It is safe: without it the program stops, or
 the line does nothing. With it the line does what it says, and other GPUs are visible than before. There is none for
-None and for a truth value, where name and value are made elsewhere, or where the file reads the variable by its wrong
-name, or names a GPU such as `"cuda:1"`.
+None and for a truth value, where name and value are made elsewhere, where CUDA has been used before, so that the right
+name would come too late, or where the file reads the variable by its wrong name, or names a GPU such as `"cuda:1"`.
 
 ## What it cannot see
 Values whose type is not known: `args.gpu` is a number or a string, depending on the parser, which is read where it is

@@ -175,7 +175,8 @@ def _check(
         return
     if not _is_visible_devices(name):
         if _is_misspelt(name.value):
-            place, written = _respelt(frame, name_node, name.value)
+            late = state.touched_before is not None  # the right name would come too late, and be told for that
+            place, written = (None, "") if late else _respelt(frame, name_node, name.value)
             _malformed(frame, node, "name", name.value, torch_api.VISIBLE_DEVICES, place, written)
         return
     value = as_parsed(frame, value_node, value)
