@@ -4,11 +4,14 @@ A module is imported when something happens that it looks on at, or a fact was r
 """
 
 CHECKS = {
+    "discarded.dead_loops": {
+        "EVENTS": "Discarded Looped",
+    },
     "discarded.lost_moves": {
         "SETTLE": "every",
     },
     "discarded.moves": {
-        "EVENTS": "Discarded Looped",
+        "EVENTS": "Discarded",
     },
     "forgotten.asked_places": {
         "EVENTS": "FunctionCalled LayerCalled MethodCalled",

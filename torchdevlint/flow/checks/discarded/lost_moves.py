@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import Met
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import DeadLoopMove, DiscardedMove
-from torchdevlint.flow.state.devices import stays_behind
+from torchdevlint.flow.state.devices import LOADER, stays_behind
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.tensors import sites_in
-from torchdevlint.flow.state.values import Site, Value
+from torchdevlint.flow.state.values import Site, Tensor, Value
 
 
 class _Memory:
@@ -34,6 +34,12 @@ def note_lost(machine: Machine, statement: ast.stmt, value: Value) -> None:
     memory.lost[statement] = memory.lost.get(statement, frozenset()) | sites
     machine.explain(*sites)
     machine.observe(Met, _note_meeting)
+
+
+def explain(machine: Machine, batch: Value) -> None:
+    """That the batch is where it was has its reason in the move that is lost."""
+    if isinstance(batch, Tensor) and batch.device == LOADER and batch.steps:
+        machine.explain(("batch", batch.steps[0].node))
 
 
 def _note_meeting(event: Met) -> None:
