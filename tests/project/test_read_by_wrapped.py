@@ -65,6 +65,7 @@ WRAP = "    net = nn.DataParallel(net)\n"
         ("nn.DataParallel(net)", "nn.DataParallel(net).cuda()", []),
         ("    saved =", "    net = net.cuda().eval()\n    saved =", []),
         (WRAP, "    net = net.cuda().eval()\n", ["train.py:TDL202"]),
+        ("    net.load_state", "    if saved:\n        net.load_state", []),
         (WRAP, "", ["train.py:TDL202"]),
         (WRAP, "    if len(name) > 3:\n        net = nn.DataParallel(net)\n", ["train.py:TDL202"]),
         ("nn.DataParallel(net)", "torch.compile(net)", ["train.py:TDL202"]),
@@ -99,3 +100,11 @@ def test_what_is_wrapped_on_each_path(tmp_path: Path) -> None:
     assert "train.py:TDL202" not in found(application(tmp_path, train=train, nets=NETS, test=TEST))
     test = TEST.replace(WRAP, "")
     assert "train.py:TDL202" in found(application(tmp_path, train=train, nets=NETS, test=test))
+
+
+@pytest.mark.parametrize(("wrap", "expected"), [(WRAP, []), ("", ["train.py:TDL202"])])
+def test_a_script_that_reads_it_below_its_guard(tmp_path: Path, wrap: str, expected: list[str]) -> None:
+    head, body = TEST.replace(WRAP, wrap).split("def main(name):\n")
+    script = head + 'if __name__ == "__main__":\n    name = sys.argv[1]\n' + body.partition("\nif __name__")[0]
+    root = application(tmp_path, train=TRAIN, nets=NETS, test=script)
+    assert [each for each in found(root) if "TDL202" in each] == expected

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.checks.loads.file_names import Place, Texts, file_names, scopes_of
+from torchdevlint.flow.checks.loads.saved_names import blocks_around
 from torchdevlint.flow.checks.loads.telling_names import may_be_equal
 from torchdevlint.flow.facts.checkpoints import WrappedStateDict
 from torchdevlint.flow.knowledge import torch_api
@@ -113,14 +114,15 @@ def _source(file: ModuleFile, call: ast.Call) -> tuple[ast.Call | None, object]:
 
 
 def _is_wrapped(file: ModuleFile, call: ast.Call, prefix: str) -> bool:
-    """Whether the model that a call fills was wrapped by a statement of the same function that is always run."""
+    """Whether the model that a call fills was wrapped by a statement before it that is run whenever the call is."""
     assert isinstance(call.func, ast.Attribute)
     path = dotted_path(call.func.value)
-    body = getattr(scopes_of(file.tree, call)[0], "body", [])
+    around = blocks_around(scopes_of(file.tree, call)[0], call)
+    always = [statement for block, place, _ in around for statement in block[:place]]
     bound = [] if path is None else list(_bound_before(file, call, path))
-    while bound and bound[-1][0] in body and _is_moved_in_place(path, bound[-1][1]):
+    while bound and bound[-1][0] in always and _is_moved_in_place(path, bound[-1][1]):
         bound.pop()
-    if not bound or bound[-1][0] not in body:
+    if not bound or bound[-1][0] not in always:
         return False
     value = module_in(bound[-1][1])
     return isinstance(value, ast.Call) and torch_api.WRAPPER_MODULES.get(public_path(value.func)) == prefix
