@@ -22,7 +22,7 @@ from torchdevlint.flow.state.joins import is_number
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.touch import Touch
-from torchdevlint.flow.state.values import Const, Map, Ref, Seq, Value
+from torchdevlint.flow.state.values import UNKNOWN, Const, Map, Ref, Seq, Value
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 
@@ -49,10 +49,11 @@ _STARTERS = (
 
 
 class _InTime:
-    """The places that have set the variable in time: what they do in a later round changes nothing."""
+    """What has set the variable in time: the same, in a later round or once more by another line, changes nothing."""
 
     def __init__(self) -> None:
         self.nodes: set[ast.AST] = set()
+        self.values: list[Value] = []
 
 
 def _note_touch(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
@@ -187,12 +188,15 @@ def _check(
         suggestion = f'"{found}"' if isinstance(value, Const) else "str(..)"
         _malformed(frame, node, "value", found, suggestion, place, written)
         return
-    touched, in_time = state.touched_before, frame.machine.memory(_InTime).nodes
+    touched, in_time = state.touched_before, frame.machine.memory(_InTime)
     if touched is None:
-        in_time.add(node)
+        in_time.nodes.add(node)
+        in_time.values.append(UNKNOWN if state.conditions else value)
         return
     tree, function = frame.machine.tree, frame.function
-    set_before = node in in_time and is_same_each_time(tree, function, value_node)
+    set_before = node in in_time.nodes and is_same_each_time(tree, function, value_node)
+    if isinstance(value, Const) and in_time.values:
+        set_before = set_before or all(each == value for each in in_time.values)
     if state.without_accelerator or set_before:
         return
     if not isinstance(function, _FUNCTIONS) or not is_called_before(tree, function, touched.node):
