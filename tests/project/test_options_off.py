@@ -359,8 +359,12 @@ print(Other().to(place())(net(place())))
         pytest.param("torch.nn.Module", "Pooled", ["pooled.py:TDL003"], id="of a class that is derived from it"),
         pytest.param("self.normed", "self.net.normed", ["pooled.py:TDL003"], id="of another object"),
         pytest.param("class Other(torch.nn.Module)", "class Other(Mixed)", ["pooled.py:TDL003"], id="of whatever"),
+        pytest.param("class Other(torch.nn.Module)", "class Base(torch.nn.Module):\n    pass\n\nclass Other(Base)", [],
+                     id="with a base of its own"),
+        pytest.param("class Other(torch.nn.Module)", "class Base(Pooled):\n    pass\n\nclass Other(Base)",
+                     ["pooled.py:TDL003"], id="derived twice"),
     ],
-)
+)  # fmt: skip
 def test_what_sets_an_attribute_of_that_name(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
     """Two classes that have nothing to do with each other have their attributes for themselves."""
     other = "from pooled import Pooled\nfrom mixing import Mixed\n" + (UNLIKE.replace(old, new) if old else UNLIKE)

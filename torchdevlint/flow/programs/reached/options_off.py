@@ -305,14 +305,26 @@ def _sets(tree: ast.Module, name: str, owner: ast.ClassDef | None = None) -> int
 
     What a class sets of `self` that has nothing to do with the `owner` of the attribute is another one.
     """
-    others = [each for each in nodes_in(tree, ast.ClassDef) if each is not owner and _is_plain(each)]
+    others = [each for each in nodes_in(tree, ast.ClassDef) if each is not owner and _is_plain(each, tree, owner)]
     held = [node for each in others for node in nodes_in(each, ast.Attribute)]
-    apart = {id(each) for each in held if dotted_path(each) == f"self.{name}"} if owner and _is_plain(owner) else ()
+    is_alone = owner is not None and _is_plain(owner)
+    apart = {id(each) for each in held if dotted_path(each) == f"self.{name}"} if is_alone else ()
     found = [each for each in nodes_in(tree, ast.Attribute) if each.attr == name and id(each) not in apart]
     set_there = sum(not isinstance(each.ctx, ast.Load) for each in found)
     return set_there + sum(each.value == name for each in nodes_in(tree, ast.Constant))
 
 
-def _is_plain(owner: ast.ClassDef) -> bool:
-    """Whether a class is derived from what keeps nothing else for it, so that it has its attributes for itself."""
-    return all(public_path(each) in _KEEPING_NOTHING for each in owner.bases)
+def _is_plain(
+    owner: ast.ClassDef, tree: ast.Module | None = None, other: ast.ClassDef | None = None, hops: int = _MOST_HOPS
+) -> bool:
+    """Whether a class is derived from what keeps nothing else for it, so that it has its attributes for itself.
+
+    So are classes of its file that are derived so, but for `other`.
+    """
+    classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)} if tree is not None else {}
+    bases = [(public_path(each), classes.get(dotted_path(each) or "")) for each in owner.bases]
+    return all(
+        path in _KEEPING_NOTHING
+        or (base not in (None, other, owner) and hops > 0 and _is_plain(base, tree, other, hops - 1))
+        for path, base in bases
+    )
