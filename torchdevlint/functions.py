@@ -86,9 +86,13 @@ FUNCTIONS = {
     "flow.checks.forgotten.own_movers": "",
     "flow.checks.forgotten.put_together_again": "",
     "flow.checks.forgotten.raw_devices": "",
+    "flow.checks.forgotten.returned_without_device": "",
     "flow.checks.forgotten.round_trips": "brought_in",
     "flow.checks.forgotten.tested_but_left": "asks_for_mover asks_for_tensor",
+    "flow.checks.forgotten.unread_attributes": "",
+    "flow.checks.forgotten.unread_by_helpers": "",
     "flow.checks.forgotten.unread_devices": "unread_parameter is_dismissed is_called_mover functions_of",
+    "flow.checks.literals.alone_in_library": "is_alone",
     "flow.checks.literals.asked_devices": "",
     "flow.checks.literals.calls_with_cuda": "sized_by",
     "flow.checks.literals.cuda_beside_option": "",
@@ -108,7 +112,7 @@ FUNCTIONS = {
     ),
     "flow.checks.literals.refused_cpu": "refused_before",
     "flow.checks.literals.same_device": "says_more choice_of is_of_literal is_literal is_chosen",
-    "flow.checks.literals.unasked_cuda": "elsewhere_beside",
+    "flow.checks.literals.unasked_cuda": "elsewhere_beside is_asked_for @named_in",
     "flow.checks.loads.brought_back": "is_brought_back saves_of_cpu",
     "flow.checks.loads.caches": "is_cache",
     "flow.checks.loads.checkpoints": "",
@@ -168,6 +172,7 @@ FUNCTIONS = {
     "flow.checks.operands.moved_among": "",
     "flow.checks.operands.moved_in_one_case": "place_as_tested place_in_one_case",
     "flow.checks.operands.one_placed_of_two": "",
+    "flow.checks.operands.optimizer_states": "",
     "flow.checks.operands.parted_by_edit": "",
     "flow.checks.operands.parts_in_call": "",
     "flow.checks.operands.reached_by_place": "is_reached_by_place",
@@ -189,6 +194,7 @@ FUNCTIONS = {
     "flow.checks.processes.groups": "sends_by_nccl",
     "flow.checks.processes.own_gpus": "backends",
     "flow.checks.processes.reordering": "moved_before",
+    "flow.checks.processes.sent_alike": "others_are_placed",
     "flow.checks.processes.workers": "reads is_iterator",
     "flow.checks.registration.argument_modules": "holds_argument_modules is_copy copies_layer makes_layer",
     "flow.checks.registration.assigned_later": "",
@@ -560,6 +566,7 @@ FUNCTIONS = {
     ),
     "flow.scope.quantized": "@calculates_quantized",
     "flow.scope.rendezvous": "is_launched_alone @counts_machines @starts_a_group @meets_on_this_machine",
+    "flow.scope.returned_factories": "@returned_factory",
     "flow.scope.same_each_time": "is_same_each_time",
     "flow.scope.same_size": "@factories_by_size told_place",
     "flow.scope.signatures": "takes fits",
@@ -568,6 +575,7 @@ FUNCTIONS = {
     "flow.scope.taken_by_torch": "is_converted is_index_of_method takes_tensor takes_weight",
     "flow.scope.tested_places": "on_tested_accelerator asked_off_host",
     "flow.scope.traced": "@functions_when_traced",
+    "flow.scope.two_arms": "is_chosen_between",
     "flow.scope.unconditional": "straight",
     "flow.scope.used_with_moved": "is_used_with is_left_alone is_used_together",
     "flow.scope.uses": "@uses_in @asked_in @bindings_in @stored_into @bound_in_loops",
@@ -606,7 +614,7 @@ FUNCTIONS = {
     "flow.state.tensors": (
         "tensors_in sites_in same_root is_created may_be_meant are_parted_by_switch as_kinds_ask is_of_sizes"
         " is_told_device both_creations given_tensor of_unknown is_of_module device_if_tensor is_as_given"
-        " came_with_input as_output at modules_in child_of in_common elements"
+        " came_with_input is_of_elsewhere as_output at modules_in child_of in_common elements"
     ),
     "flow.state.touch": "seen_by_caller",
     "flow.state.values": "nesting_of",

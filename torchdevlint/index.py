@@ -73,10 +73,19 @@ CHECKS = {
     "forgotten.raw_devices": {
         "EVENTS": "FileEnded",
     },
+    "forgotten.returned_without_device": {
+        "EVENTS": "FileEnded",
+    },
     "forgotten.round_trips": {
         "EVENTS": "FunctionEnded Returned",
     },
     "forgotten.tested_but_left": {
+        "EVENTS": "FileEnded",
+    },
+    "forgotten.unread_attributes": {
+        "EVENTS": "FileEnded FunctionEnded",
+    },
+    "forgotten.unread_by_helpers": {
         "EVENTS": "FileEnded",
     },
     "forgotten.unread_devices": {
@@ -139,7 +148,7 @@ CHECKS = {
         "EVENTS": "Placed",
     },
     "literals.lone_literals": {
-        "EVENTS": "Constructed ForeignCalled FunctionCalled Placed UnknownCalled",
+        "EVENTS": "Constructed ForeignCalled FunctionCalled MethodCalled Placed UnknownCalled",
     },
     "literals.meant_places": {
         "EVENTS": "Placed",
@@ -230,6 +239,9 @@ CHECKS = {
     },
     "operands.one_placed_of_two": {
         "EVENTS": "FunctionEnded",
+    },
+    "operands.optimizer_states": {
+        "EVENTS": "FileStarted",
     },
     "operands.parted_by_edit": {
         "EVENTS": "Met",
@@ -339,7 +351,7 @@ CHECKS = {
         "EVENTS": "AttributeAssigned",
     },
     "registration.parameters_beside": {
-        "EVENTS": "AttributeAssigned",
+        "EVENTS": "AttributeAssigned ModuleMethodCalled",
     },
     "registration.put_with_buffers": {
         "EVENTS": "FunctionEnded",

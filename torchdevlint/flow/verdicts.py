@@ -211,7 +211,7 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
         fact.at
         for fact in held
         if isinstance(fact, IgnoresGivenDevice)
-        and fact.kind not in ("lone", "module")
+        and fact.kind not in ("lone", "module", "alone")
         and not any(_within(fact.at, each) for each in lost)
     }
     shown = literals | {fact.literal for fact in held if isinstance(fact, MixedDevices) and fact.literal is not None}
@@ -273,7 +273,7 @@ def _is_explained(fact: Fact, batches: set[Span], literals: set[Span]) -> bool:
 
 
 def _is_lone(fact: Fact) -> bool:
-    return isinstance(fact, IgnoresGivenDevice) and fact.kind in ("lone", "module")
+    return isinstance(fact, IgnoresGivenDevice) and fact.kind in ("lone", "module", "alone")
 
 
 def _is_shown(fact: Fact, shown: set[Span], lost: list[Span]) -> bool:

@@ -11,7 +11,7 @@ leaves `device="cuda"` or `use_cuda=True` as it is, a move that ignores the flag
 
 Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a told device, a
 `device="cuda"` handed on, what a Module or a function of tensors makes, or what is made for an argument: with its
-dtype, as large and returned, or in one kernel with it; one alone among followed devices.
+dtype, as large and returned, or in one kernel with it; one alone among followed devices, be they in other files.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere
@@ -141,7 +141,7 @@ def _edit(fact: IgnoresGivenDevice) -> Edit | None:
         return argument_added(fact.call, fact.at, f"{fact.text.partition('=')[0]}={fact.given}")
     if fact.kind == "stream":
         return argument_added(fact.call, fact.at, fact.given)
-    if fact.kind in ("flag", "switch", "lone", "module", *_MET_ELSEWHERE):
+    if fact.kind in ("flag", "switch", "lone", "module", "alone", *_MET_ELSEWHERE):
         return None
     if fact.text in (".cuda()", ".cuda(0)"):
         asynchronous = ", non_blocking=True" if _is_asynchronous(fact) else ""
@@ -167,6 +167,8 @@ def _message(fact: IgnoresGivenDevice) -> str:
         return f"{code(fact.text)} means the {which} GPU, in a file that follows devices, such as {code(fact.given)}"
     if fact.kind == "module":
         return f"{code(fact.text)} means the {which} GPU, wherever {code(fact.given)} is, and nothing asks for one"
+    if fact.kind == "alone":
+        return f"{code(fact.text)} means the {which} GPU, alone in its file, and nothing says so of {code(fact.given)}"
     if fact.kind in _MET_ELSEWHERE:
         used = "uses it with" if fact.kind == "passed" else "is used with"
         return f"{code(fact.text)} means the {which} GPU, but {code(fact.given)} {used} what may be on another device"
@@ -178,7 +180,7 @@ def _help(fact: IgnoresGivenDevice) -> str:
         return f"put it under {edit(f'if {fact.given}:')} too, or give both a device that is chosen once"
     if fact.kind == "buffer":
         return "register it as a buffer or a parameter, which moves with the module"
-    if fact.kind in ("lone", "module"):
+    if fact.kind in ("lone", "module", "alone"):
         return "give it the device of what it is used with, or a device that is given here"
     if fact.kind in _MET_ELSEWHERE:
         return "make it on a device that is given here, or move it there, to the device of what it is used with"

@@ -5,7 +5,8 @@ Finds `generator=` where the generator surely belongs to another device than wha
 without a device, which is one of the CPU, given to a factory with `device=`, to `normal_` and its kin of a tensor that
 is on an accelerator, or to a function of `torch.nn.init` for one; and a generator of an accelerator, given to a factory
 without `device=`, or to a loader or sampler, which draw on the CPU. The generator may be made in the same call, or be
-bound to a name or an attribute of `self` once.
+bound to a name or an attribute of `self` once. Of one that comes from elsewhere it is found that a function draws by it
+for a device in one call, and without `device=` in another.
 
 ## Why is this bad?
 A generator is the state of the random numbers of one device. A kernel refuses that of another:
@@ -31,10 +32,13 @@ For the same numbers on every device, draw on the CPU and move what was drawn:
 `torch.randn(shape, generator=generator).to(device)`.
 
 ## Fix safety
-There is no fix: which of the two ways is meant, fast numbers or the same numbers everywhere, is for the author to say.
+Where a function draws by one generator for a device and without one, the fix adds `device=` there. It is unsafe, since
+another device draws other numbers. There is no other fix: which of the two ways is meant, fast numbers or the same
+numbers everywhere, is for the author to say.
 
 ## What it cannot see
-Generators that are arguments, are bound on several paths, or come from another file; a list of generators.
+Generators that are arguments, are bound on several paths, or come from another file, where all calls of the function
+draw for one place; a list of generators.
 
 ## References
 - [torch.Generator](https://docs.pytorch.org/docs/stable/generated/torch.Generator.html)
@@ -51,15 +55,21 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device
+from torchdevlint.flow.scope.names import dotted_path, parameter_names
+from torchdevlint.flow.scope.same_size import told_place
+from torchdevlint.flow.scope.two_arms import is_chosen_between
+from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import only
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Tensor, Value
-from torchdevlint.model import Note, Report, Severity, Span
-from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.model import Applicability, Note, Report, Severity, Span
+from torchdevlint.rules.edits import argument_added, fix
+from torchdevlint.rules.wording import code, edit
+from torchdevlint.source.functions import AnyFunction
+from torchdevlint.source.nodes import keyword_of, nodes_in, own_nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = "exception"
@@ -97,6 +107,8 @@ class GeneratorElsewhere(Fact, frozen=True):
     draw: str
     drawn_at: Span
     drawn_for: str
+    draws: str = ""
+    """The text of the call at `at`, where it draws as well, by a generator from elsewhere, on the default device."""
 
     @property
     def rests_on_default(self) -> bool:
@@ -108,6 +120,7 @@ def _note_function(frame: Frame, state: State, node: ast.Call, name: str, argume
     drawn = given if isinstance(given, Tensor) else only(arguments.value(0, "tensor"), Tensor)
     if drawn is not None:
         _compare(frame, state, node, arguments, drawn.device)
+        _compare_draws(frame, state, node, arguments, drawn)
 
 
 def _note_method(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
@@ -145,6 +158,47 @@ def _compare(frame: Frame, state: State, node: ast.Call, arguments: Arguments, d
         ),
         state,
     )
+
+
+def _compare_draws(frame: Frame, state: State, node: ast.Call, arguments: Arguments, drawn: Tensor) -> None:
+    """``torch.rand(n, generator=g)``, where the function draws by `g` for a device as well."""
+    given = arguments.keywords.get("generator")
+    if given is None or frame.function is None or not on_cpu(drawn.device) or arguments.double_starred:
+        return
+    if keyword_of(node, "device") is not None or _made_by(frame, state, given[0]) is not None:
+        return
+    twin = _drawn_for_device(frame.function, node, dotted_path(given[0]))
+    place = told_place(twin) if twin is not None else None
+    if twin is None or place is None or not frame.machine.default_is_cpu(state):
+        return
+    machine = frame.machine
+    machine.record(
+        ("generator", node),
+        lambda: GeneratorElsewhere(
+            machine.span_of(node),
+            code(machine.text_of(place)),
+            False,
+            True,
+            machine.text_of(node.func),
+            machine.span_of(twin),
+            DEFAULT.describe(),
+            draws=machine.text_of(node),
+        ),
+        state,
+    )
+    machine.explain(*(("mixed", site) for site in drawn.creations))
+
+
+def _drawn_for_device(function: AnyFunction, node: ast.Call, name: str | None) -> ast.Call | None:
+    """Another call of a function that draws by the generator of that name, for a device, wherever this one does."""
+    times = sum(binds for _, binds, _ in bindings_in(function).get(name, ())) if name is not None else 0
+    if name is None or times + (name in parameter_names(function)) > 1:
+        return None
+    for call in own_nodes_in(function, ast.Call):
+        given = keyword_of(call, "generator")
+        if call is not node and given is not None and dotted_path(given) == name and told_place(call) is not None:
+            return None if is_chosen_between(function, node, call) else call
+    return None
 
 
 def _runs_in_constructor(frame: Frame) -> bool:
@@ -203,6 +257,17 @@ METHODS = {name: _note_method for each in sorted(torch_api.DRAWING) for name in 
 
 
 def check(fact: GeneratorElsewhere) -> Iterator[Report]:
+    if fact.draws:
+        told = f"device={fact.of.strip('`')}"
+        yield Report(
+            span=fact.at,
+            message=f"the generator draws for {fact.of} too, and {code(fact.draw + '(..)')} draws for the CPU",
+            symptom="RuntimeError: Expected a 'cpu' device type for generator but found 'cuda'",
+            help=f"write {edit(told)}",
+            notes=(Note(f"it draws for {fact.of} here", fact.drawn_at),),
+            fix=fix(Applicability.UNSAFE, f"write {edit(told)}", argument_added(fact.draws, fact.at, told)),
+        )
+        return
     expected, found = ("cuda", "cpu") if fact.on_cpu else ("cpu", "cuda")
     of = fact.of
     if fact.on_cpu:

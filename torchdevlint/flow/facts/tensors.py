@@ -216,7 +216,8 @@ class IgnoresGivenDevice(Fact, frozen=True):
     together: ``kept`` is a variable or call that gives it, ``buffer`` one of the attributes of a Module, ``passed`` a
     call that takes it. Of a ``kernel`` it is what a kernel of an extension gets as well. A ``lone`` literal is one of a
     file that follows devices elsewhere, of which `given` is one; one of a ``module`` is in a method of `given`, which
-    goes where its owner moves it.
+    goes where its owner moves it; one that is ``alone`` in a file, in the function `given`, is one of a project that
+    follows devices elsewhere.
     `call` is the text at `at`, `named_at` the argument of it that names the device; `bound` says whether the names of
     `given` are surely bound there, and `of_tensor` that it is the device of a tensor.
     """
@@ -237,4 +238,4 @@ class IgnoresGivenDevice(Fact, frozen=True):
 
     @property
     def is_met_anywhere(self) -> bool:
-        return self.kind == "module"
+        return self.kind in ("module", "alone")

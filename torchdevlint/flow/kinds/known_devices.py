@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.scope.annotations import annotation_name, named_in, without_none
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.command_line import options
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Cls, Unknown
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import keyword_of, nodes_in, once_a_node
 
 ACCELERATOR = "accelerate.Accelerator"
 ACCELERATOR_OF_CPU = "accelerate.Accelerator of the CPU"
@@ -32,10 +33,15 @@ _ASKED = frozenset(
 """What nothing else that is called an accelerator is asked for."""
 
 
+_PARSED = frozenset({"args", "opt", "opts", "options"})
+"""What functions call the outcome of a parser."""
+
+
 def at_hand(frame: Frame, state: State) -> Iterator[tuple[str, str, ast.AST]]:
     """The devices that objects know here: ``accelerator.device``, ``self.device``; why, and the place that shows it."""
     yield from _of_base(frame, state)
     yield from _of_records(frame)
+    yield from _of_options(frame)
     function = frame.function
     for name, value in state.env.items():
         if isinstance(value, Unknown) and value.made_by == ACCELERATOR:
@@ -56,6 +62,19 @@ def _of_records(frame: Frame) -> Iterator[tuple[str, str, ast.AST]]:
         named = frame.evaluate(plain, State({})) if isinstance(plain, (ast.Name, ast.Attribute)) else None
         if isinstance(named, Cls) and any(_holds_device(info.node) for info in named.info.mro):
             yield f"{each.arg}.device", f"`{each.arg}` holds a device", each
+
+
+def _of_options(frame: Frame) -> Iterator[tuple[str, str, ast.AST]]:
+    """``args.device`` of an argument, in a file that adds the option ``--device`` to a command line."""
+    function, tree = frame.function, frame.machine.tree
+    if function is None or "add_argument" not in frame.machine.words:
+        return
+    for each in nodes_in(function.args, ast.arg):
+        named = annotation_name(without_none(each.annotation)) == "Namespace"
+        added = next(options(tree, "device"), None) if named or each.arg in _PARSED else None
+        default = None if added is None else keyword_of(added, "default")
+        if added is not None and not (isinstance(default, ast.Constant) and default.value == "cpu"):
+            yield f"{each.arg}.device", "the option `--device` says where", added
 
 
 @once_a_node

@@ -34,7 +34,7 @@ from torchdevlint.flow.state.limits import MAX_CREATIONS
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.parted import is_parted, was_left
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import given_tensor, of_unknown
+from torchdevlint.flow.state.tensors import given_tensor, is_of_elsewhere, of_unknown
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NUMBER,
@@ -325,7 +325,7 @@ def assign_index(
     named = on_cpu(base.device) or base.device.origin is Origin.LITERAL
     if isinstance(value, Unknown) and value.given is not None and (indexed or has_slices(target.slice)):
         value = given_tensor(value.given, value_node)  # what fills several places of a tensor is no number
-    if named and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
+    if named and isinstance(value, Tensor) and is_of_elsewhere(value):
         frame.machine.emit(Filled(frame, state, target, base, value_node, value))
 
 

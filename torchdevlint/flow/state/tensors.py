@@ -27,7 +27,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, keyword_of
 
 _HOLDING = frozenset({Choice, Library, Map, Partial, Record, Seq})
 """The kinds of values that hold others."""
@@ -186,6 +186,14 @@ def came_with_input(value: Value) -> bool:
     """Whether it is, or may be, a tensor that is where the caller or the model has it."""
     place = device_if_tensor(value)
     return place is not None and place.origin in (Origin.ARGUMENT, Origin.MODEL)
+
+
+def is_of_elsewhere(tensor: Tensor) -> bool:
+    """Whether it is where the model or an argument is, or a factory was told where, for what has dimensions."""
+    if tensor.device.origin is Origin.EXPRESSION and is_created(tensor) and tensor.ndim:
+        made = tensor.steps[0].node
+        return isinstance(made, ast.Call) and keyword_of(made, "device") is not None
+    return tensor.device.origin in (Origin.ARGUMENT, Origin.MODEL)
 
 
 def as_output(node: ast.AST, value: Value) -> Value:

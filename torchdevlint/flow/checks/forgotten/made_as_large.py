@@ -8,7 +8,7 @@ reason, and so does what only one arm of a test makes.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.events import FileEnded
@@ -18,8 +18,9 @@ from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.same_size import factories_by_size, told_place
+from torchdevlint.flow.scope.two_arms import is_chosen_between
 from torchdevlint.source.functions import FunctionNode
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, own_assignments_in, own_nodes_in
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, own_assignments_in
 
 _ELSEWHERE = torch_api.MOVE_METHODS | {"type", "type_as", "numpy", "tolist", "item", "pin_memory"}
 """Methods that bring a tensor elsewhere, or read it on the host."""
@@ -35,7 +36,7 @@ def _note_end(event: FileEnded) -> None:
     for function in functions_that_place(machine.tree):
         for left, placed in _alike(function):
             name = _bound_to(function, left)
-            kept = not name or not _bound_to(function, placed) or _is_chosen(function, left, placed)
+            kept = not name or not _bound_to(function, placed) or is_chosen_between(function, left, placed)
             if not kept and not _leaves(function, left, name):
                 record(machine, function, "beside", left, placed, at=left, name=name)
 
@@ -53,18 +54,6 @@ def _bound_to(function: FunctionNode, made: ast.Call) -> str:
     """The name of the function that is bound to what is made: an attribute or an entry is for others as well."""
     held = (each for each in own_assignments_in(function) if is_inside(made, each.value))
     return next((each.targets[0].id for each in held if isinstance(each.targets[0], ast.Name)), "")
-
-
-def _is_chosen(function: FunctionNode, left: ast.Call, placed: ast.Call) -> bool:
-    """Whether a test, or an error, decides which of the two is made."""
-    tests: list[ast.If | ast.IfExp] = [*own_nodes_in(function, ast.If), *own_nodes_in(function, ast.IfExp)]
-    arms: list[ast.AST | Sequence[ast.AST]] = [arm for each in tests for arm in (each.body, each.orelse)]
-    arms += [arm for each in own_nodes_in(function, ast.Try) for arm in (each.body, each.handlers)]
-    return any(_holds(arm, left) != _holds(arm, placed) for arm in arms)
-
-
-def _holds(arm: ast.AST | Sequence[ast.AST], node: ast.Call) -> bool:
-    return any(is_inside(node, each) for each in ((arm,) if isinstance(arm, ast.AST) else arm))
 
 
 def _leaves(function: FunctionNode, made: ast.Call, name: str) -> bool:

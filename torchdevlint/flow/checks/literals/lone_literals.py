@@ -11,10 +11,11 @@ import ast
 from typing import NamedTuple
 
 from torchdevlint.flow.checks.literals import hardcoded
+from torchdevlint.flow.checks.literals.alone_in_library import is_alone
 from torchdevlint.flow.checks.literals.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.literals.placement import is_guarded, is_what_it_is_for
 from torchdevlint.flow.checks.literals.unasked_cuda import elsewhere_beside
-from torchdevlint.flow.events import Constructed, ForeignCalled, FunctionCalled, Placed, UnknownCalled
+from torchdevlint.flow.events import Constructed, ForeignCalled, FunctionCalled, MethodCalled, Placed, UnknownCalled
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
 from torchdevlint.flow.scope.followed_devices import root_of
@@ -30,6 +31,7 @@ from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.values import Obj
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
@@ -42,7 +44,7 @@ _BESIDE_ONE = 2
 """So many for the only place of a file that names CUDA, in a method, or a function that works on arguments; one where
 tensors are among these, or in this function itself."""
 _FOR_CUDA_ALONE = frozenset({"triton", "cupy", "numba", "pycuda", "CUDAGraph", "GradScaler"})
-_OF_MEASURING = regex(r"bench|profil|test|main|demo|memory|warm|graph|stream|kernel|gpu")
+_OF_MEASURING = regex(r"bench|profil|test|main|demo|memory|warm|graph|stream(?!ing)|kernel|gpu")
 """Names of functions that may be for a GPU alone."""
 
 
@@ -57,12 +59,18 @@ def _note_placed(event: Placed) -> None:
         _look(frame, state, node)
 
 
-def _note_call(event: FunctionCalled | Constructed | UnknownCalled | ForeignCalled) -> None:
+def _note_call(event: FunctionCalled | Constructed | UnknownCalled | ForeignCalled | MethodCalled) -> None:
     """``Encoder(.., device="cuda")``: what is called does with it what torch does."""
     node = event.node
     named = any(each.arg == "device" and each.value in naming_arguments(node) for each in node.keywords)
     if named and not is_numbered(cuda_in_words(node)):  # the number of a device may be one of a microphone
         _look(event.frame, event.state, node)
+
+
+def _note_method(event: MethodCalled) -> None:
+    """``mechanism.fit(x, device="cuda")``, a method of an object of the project."""
+    if event.node.keywords and isinstance(event.receiver, Obj):
+        _note_call(event)
 
 
 def _look(frame: Frame, state: State, node: ast.Call) -> None:
@@ -77,6 +85,8 @@ def _look(frame: Frame, state: State, node: ast.Call) -> None:
         given, why, kind = machine.text_of(beside), "so does the rest of this file", "lone"
     else:
         found, beside, kind = elsewhere_beside(frame, state, node), frame.function or machine.tree, "module"
+        if found is None and is_alone(frame, state, node):
+            found, kind = (frame.scope, f"nothing says that `{frame.scope}` is for CUDA"), "alone"
         if found is None:
             return
         given, why = found
@@ -163,4 +173,5 @@ EVENTS = {
     Constructed: _note_call,
     UnknownCalled: _note_call,
     ForeignCalled: _note_call,
+    MethodCalled: _note_method,
 }

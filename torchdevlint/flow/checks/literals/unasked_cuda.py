@@ -38,20 +38,26 @@ def elsewhere_beside(frame: Frame, state: State, node: ast.Call) -> tuple[str, s
     if function is None or frame.entry.kind == "init":
         return None
     tree = machine.tree
-    if machine.words & _ASKING or is_program(tree) or imports_kernels(tree) or kernel_before(function, node.lineno):
-        return None
-    if owner is not None and any(_places_layers(each.node) for each in owner.mro):
-        return None
-    if _named(tree) > _MOST or not _is_made(frame, state, node):
-        return None
-    tried = (each for each in nodes_in(function, ast.Try) if may_catch(each, WITHOUT_CUDA))
-    if any(is_inside(node, statement) for each in tried for statement in each.body):
+    if is_asked_for(frame, node) or named_in(tree) > _MOST or not _is_made(frame, state, node):
         return None
     if owner is not None and owner.is_module:
         return owner.name, f"`{owner.name}` goes where its owner moves it"
-    alone = _named(tree) == 1 and machine.discarded is not node
+    alone = named_in(tree) == 1 and machine.discarded is not node
     name = _given_here(frame, state) if alone else None
     return None if name is None else (name, f"`{name}` is where the caller has it")
+
+
+def is_asked_for(frame: Frame, node: ast.Call) -> bool:
+    """Whether a file asks for CUDA, or is for it by what it imports or by its layers, or somebody catches its lack."""
+    machine, function, owner = frame.machine, frame.function, frame.owner
+    tree = machine.tree
+    if function is None or machine.words & _ASKING or is_program(tree) or imports_kernels(tree):
+        return True
+    of_owner = owner is not None and any(_places_layers(each.node) for each in owner.mro)
+    if of_owner or kernel_before(function, node.lineno):
+        return True
+    tried = (each for each in nodes_in(function, ast.Try) if may_catch(each, WITHOUT_CUDA))
+    return any(is_inside(node, statement) for each in tried for statement in each.body)
 
 
 def _given_here(frame: Frame, state: State) -> str | None:
@@ -80,10 +86,10 @@ def _is_made(frame: Frame, state: State, node: ast.Call) -> bool:
 def _places_layers(node: ast.ClassDef) -> bool:
     """Whether a constructor names CUDA."""
     inits = (each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
-    return any(_named(each) for each in inits)
+    return any(named_in(each) for each in inits)
 
 
 @once_a_node
-def _named(scope: ast.AST) -> int:
+def named_in(scope: ast.AST) -> int:
     """In how many places some code names CUDA."""
     return sum(names_cuda(each) is not None for each in nodes_in(scope, ast.Call))

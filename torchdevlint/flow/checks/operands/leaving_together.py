@@ -40,7 +40,8 @@ def _note_returned(event: Returned) -> None:
     """``return x, torch.ones(x.shape[0], 4)``, ``return {"x": x, "mask": mask}``."""
     frame, node = event.frame, event.node
     if frame.context == "forward" and frame.entry.kind == "forward":
-        _look(frame, event.state, node, SAME_RETURN, list(_parts(node, event.value)), 1)
+        parts = [*_parts(node, event.value), *_listed(frame, event.state, node)]
+        _look(frame, event.state, node, SAME_RETURN, parts, 1)
 
 
 def _note_layer(event: LayerCalled) -> None:
@@ -102,15 +103,27 @@ def _is_noise(value: Tensor) -> bool:
 
 
 def _parts(node: ast.expr, value: Value) -> Iterator[Part]:
-    """The tensors of a tuple or dict that is written out, each with its expression."""
+    """The tensors of a tuple, list or dict that is written out, each with its expression, also in front of others."""
     pairs: list[tuple[ast.expr, Value]] = []
-    if isinstance(node, ast.Tuple) and isinstance(value, Seq) and value.items is not None:
+    if isinstance(node, (ast.Tuple, ast.List)) and isinstance(value, Seq) and value.items is not None:
         pairs = list(zip(node.elts, value.items, strict=False)) if len(node.elts) == len(value.items) else []
     elif isinstance(node, ast.Dict) and isinstance(value, Map):
         held = dict(value.items)
         named = zip(node.keys, node.values, strict=True)
         pairs = [(each, held[key.value]) for key, each in named if isinstance(key, ast.Constant) and key.value in held]
     yield from ((at, each) for at, each in pairs if isinstance(each, Tensor))
+
+
+def _listed(frame: Frame, state: State, node: ast.expr) -> Iterator[Part]:
+    """The names in ``[x, mask] + others`` and ``[x, mask, *others]``, a list of which the rest is not known."""
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        node = node.left
+    if not isinstance(node, (ast.List, ast.Tuple)):
+        return
+    for at in node.elts:
+        value = state.env.get(at.id) if isinstance(at, ast.Name) else None
+        if isinstance(value, Tensor):
+            yield at, value
 
 
 def _is_meant_there(function: AnyFunction, at: ast.expr, value: Tensor, parameter: str) -> bool:

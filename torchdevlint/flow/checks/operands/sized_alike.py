@@ -22,6 +22,7 @@ from torchdevlint.flow.facts.tensors import RESULT, SIZED_ALIKE
 from torchdevlint.flow.kinds.autograd_functions import is_function
 from torchdevlint.flow.kinds.sizes import shaped_after
 from torchdevlint.flow.scope.annotations import annotated_tensor
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.followed_devices import root_of
 from torchdevlint.flow.scope.knowing_devices import knows_devices
@@ -50,6 +51,7 @@ _OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|
 _OF_OPTIONS = regex(
     r"args|opts?$|option|conf|cfg|param|setting|spec|polic|backend|meta|info|type|array|arr$|(?:^|_)np|engine"
 )
+_OF_SIZE = ("shape", "size", "numel")
 _STAND_INS = frozenset({"register_fake", "impl_abstract"})
 
 _ANYWHERE = frozenset({Origin.ARGUMENT, Origin.MODEL, Origin.EXPRESSION})
@@ -146,7 +148,7 @@ def _note_returned(event: Returned) -> None:
     surely = stands_in or is_function(frame.owner)
     for each in made:
         for name, value in _arguments(event.state, function, surely):
-            alike = [next(_sized_alike(site.node, name), None) for site in each.creations]
+            alike = [next(_sized_alike(site.node, name, function), None) for site in each.creations]
             if surely or may_be_anywhere(frame, name):
                 alike = [at or _of_whole_shape(site.node, name) for at, site in zip(alike, each.creations, strict=True)]
             sized = [at for at in alike if at is not None]
@@ -271,13 +273,19 @@ def _typed_after(node: ast.AST) -> ast.expr | None:
     return next((each.value for each in asked if isinstance(each.value, (ast.Name, ast.Attribute))), None)
 
 
-def _sized_alike(node: ast.AST, name: str) -> Iterator[ast.Name]:
-    """`x` in ``torch.zeros(x.shape[0], 3, dtype=x.dtype)``, a factory that asks `name` for both."""
+def _sized_alike(node: ast.AST, name: str, function: AnyFunction | None = None) -> Iterator[ast.Name]:
+    """`x` in ``torch.zeros(x.shape[0], 3, dtype=x.dtype)``, a factory that asks `name` for both.
+
+    In a `function`, its dtype may be one that is asked for before: ``dtype = x.dtype``.
+    """
     if not isinstance(node, ast.Call) or last_name(node.func) not in _FILLED:
         return
     read: Iterator[ast.AST] = (each for given in node.args for each in inside(given))
-    asked = next((holder for each in read if (holder := _asked(each, name, ("shape", "size"))) is not None), None)
+    asked = next((holder for each in read if (holder := _asked(each, name, _OF_SIZE)) is not None), None)
     dtypes = [each.value for each in node.keywords if each.arg == "dtype"]
+    bound = values_by_path(function) if function is not None else {}
+    told = [bound.get(each.id, []) if isinstance(each, ast.Name) else [] for each in dtypes]
+    dtypes += [values[0] for values in told if len(values) == 1]
     if asked is not None and any(_asked(each, name, ("dtype",)) is not None for each in dtypes):
         yield asked
 

@@ -1,35 +1,47 @@
 """Operands that were made as large as their partner, of which nothing but that is known: ``x + torch.randn(x.shape)``.
 
 What has a shape and meets a tensor is one, wherever it came from. Code that speaks of devices expects it anywhere, and
-so does a Module.
+so does a Module. So is what was calculated of it: ``(x.max() - x.min()) * torch.randn(x.shape)``.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.events import LayerCalled, Mixed, Operated
 from torchdevlint.flow.facts.tensors import GRADIENT
 from torchdevlint.flow.kinds.sizes import sizes_asked
-from torchdevlint.flow.run.operand_kinds import calculated_with
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.operations import Operands
+from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_short_for_a_loss
-from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
 from torchdevlint.flow.scope.origins import made_of
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_told_device
 from torchdevlint.flow.state.values import Ref, Site, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import inside, nodes_in
 
 _OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|transform|preprocess|init|load|read")
 """Words of what is prepared on the CPU, or before anything moves."""
+_CALCULATES = frozenset(
+    """
+    abs amax amin clamp clone contiguous detach double exp expand_as flatten float log max mean min norm permute pow
+    prod reshape sigmoid softmax sqrt square squeeze std sum t tanh transpose unsqueeze var view
+    """.split()
+)
+"""Methods that give a tensor where theirs is, and that numbers do not have, but for a few that none is asked for."""
+_MOST_NAMES = 3
 _OF_THE_HOST = frozenset({"numpy", "cv2", "PIL", "pandas", "scipy", "skimage", "sklearn", "librosa", "torchaudio"})
 
 
@@ -55,7 +67,11 @@ def _note_method(frame: Frame, state: State, node: ast.Call, receiver: Value, ar
 
 
 def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: Operands) -> None:
-    made = [each for each in operands if _is_made(each[1])] if len(operands) > 1 else []
+    function = frame.function
+    if len(operands) < 2 or function is None:
+        return
+    conditions = state.conditions
+    made = [(at, each) for at, value in operands for _, each in alternatives(value, conditions) if _is_made(each)]
     if not made:
         return
     for at, value in operands:
@@ -63,7 +79,7 @@ def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: O
             if not _may_be_elsewhere(frame, state, name, operation == GRADIENT):
                 break
             for stayed_at, stayed in made:
-                if all(_is_sized_after(site, name) for site in stayed.creations):  # type: ignore[attr-defined]
+                if all(_is_sized_after(function, site, name) for site in stayed.creations):  # type: ignore[attr-defined]
                     step = Step(f"`{name}` is asked for its shape, so that both go together", at)
                     other = Tensor(Device(Origin.ARGUMENT, name), None, (), (step,))
                     pair = (stayed_at, stayed), (at, other)
@@ -71,13 +87,45 @@ def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: O
                     return
 
 
-def _names(frame: Frame, at: ast.expr) -> list[str]:
-    """What an operand is, or is calculated with, element by element: ``gain / current``; `p` of ``p.data``."""
-    own = dotted_path(at)
-    if own is not None or frame.function is None:
-        holder, _, last = (own or "").rpartition(".")
-        return [own, holder] if own and holder and last in ("data", "grad") else [own] if own else []
-    return [name for each in calculated_with(frame.function, at) if (name := dotted_path(each)) is not None]
+def _names(frame: Frame, at: ast.expr) -> Iterator[str]:
+    """What an operand is, or is calculated of: ``gain / current``, ``x.max()``; `p` of ``p.data``."""
+    if frame.function is not None:
+        yield from dict.fromkeys(_origins(frame.function, at))
+
+
+def _origins(function: AnyFunction, node: ast.expr, names: int = 0) -> Iterator[str]:
+    path = _path(node)
+    if path is not None:
+        yield path
+        holder, _, last = path.rpartition(".")
+        if holder and last in ("data", "grad"):
+            yield holder
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.Name):
+        made = values_by_path(function).get(node.id, []) if names < _MOST_NAMES else []
+        parts, names = made if len(made) == 1 else [], names + 1
+    elif isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    elif isinstance(node, ast.Compare):
+        parts = [node.left, *node.comparators]
+    elif isinstance(node, ast.UnaryOp):
+        parts = [node.operand]
+    elif isinstance(node, ast.Subscript):
+        parts = [node.value]
+    elif isinstance(node, ast.Call) and public_path(node.func).startswith("torch."):
+        parts = node.args if last_name(node.func) in torch_api.TORCH_TENSOR else []
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        parts = [node.func.value] if node.func.attr in _CALCULATES else []
+    for each in parts:
+        yield from _origins(function, each, names)
+
+
+def _path(node: ast.expr) -> str | None:
+    """``state.momenta``, and an item as it is written: ``found[name]``."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Name, ast.Constant)):
+        held = _path(node.value)
+        return None if held is None else f"{held}[{ast.unparse(node.slice)}]"
+    return dotted_path(node)
 
 
 def _is_made(value: Value) -> bool:
@@ -96,7 +144,7 @@ def _may_be_elsewhere(frame: Frame, state: State, name: str, trained: bool = Fal
     So does code of what is `trained`: it gets a gradient, or is asked for one.
     """
     name = name.removesuffix(".data").removesuffix(".grad")
-    function, root = frame.function, name.partition(".")[0]
+    function, root = frame.function, name.partition(".")[0].partition("[")[0]
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or frame.depth:
         return False
     if function in frame.machine.pipeline or root in parameter_names(function) - {"self"} or is_bookkeeping(name):
@@ -104,7 +152,8 @@ def _may_be_elsewhere(frame: Frame, state: State, name: str, trained: bool = Fal
     speaks, of_module = knows_devices(function), frame.owner is not None and frame.owner.is_module
     if (_OF_DATA.search(frame.scope.lower()) and not speaks and not of_module) or _OF_DATA.search(name.lower()):
         return False
-    if any(_is_of_the_host(frame, state, each) for each in made_of(function, name)) or _is_moved(function, root):
+    whole = name.partition("[")[0]
+    if any(_is_of_the_host(frame, state, each) for each in made_of(function, whole)) or _is_moved(function, root):
         return False
     if trained or asked_in(function).get(name, set()) & {"grad", "requires_grad"}:
         return True
@@ -130,11 +179,19 @@ def _is_of_the_host(frame: Frame, state: State, made: ast.expr) -> bool:
     return False
 
 
-def _is_sized_after(site: Site, name: str) -> bool:
+def _is_sized_after(function: AnyFunction, site: Site, name: str) -> bool:
     if not isinstance(site.node, ast.Call) or is_told_device(site) or site.drawn:
         return False
     given = [*site.node.args, *(each.value for each in site.node.keywords if each.arg == "size")]
-    return any(dotted_path(each.value) == name for each in sizes_asked(given))
+    return any(_path(each.value) == name for each in sizes_asked([*given, *_told_before(function, given)]))
+
+
+def _told_before(function: AnyFunction, given: list[ast.expr]) -> Iterator[ast.expr]:
+    """What the names of sizes are bound to, each alone or among others: ``shape = x.shape``, ``n, d = x.shape``."""
+    for name in (each.id for node in given for each in inside(node) if isinstance(each, ast.Name)):
+        values = values_by_path(function).get(name, [])
+        unpacked = [value for _, value in unpacked_to(function, name)]
+        yield from values if len(values) == 1 and not unpacked else unpacked if len(unpacked) == 1 else ()
 
 
 EVENTS = {Operated: _note_operands, LayerCalled: _note_call}

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.checks.operands.met_elsewhere import led_by
 from torchdevlint.flow.checks.processes.groups import OTHER_BACKENDS, sends_by_nccl
+from torchdevlint.flow.checks.processes.sent_alike import others_are_placed
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.kinds.known_devices import ACCELERATOR
 from torchdevlint.flow.run.tensor_methods import tensor_operands
@@ -29,7 +30,11 @@ _OF_GROUPS = regex(r"is_initialized|is_available|world_size|is_dist|distributed"
 def _sent(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """``dist.all_reduce(t)`` where groups are made with NCCL."""
     if "group" not in arguments.keywords:
-        _look(frame, state, node, arguments.pairs, lambda: sends_by_nccl(frame, node))
+        _look(frame, state, node, arguments.pairs, lambda: _needs_device(frame, node))
+
+
+def _needs_device(frame: Frame, node: ast.Call) -> bool:
+    return sends_by_nccl(frame, node) or others_are_placed(frame, node, _NAMES)
 
 
 def _gathered(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
@@ -102,7 +107,8 @@ _COLLECTIVES = """
     all_reduce broadcast reduce all_gather all_gather_into_tensor gather scatter reduce_scatter reduce_scatter_tensor
     all_to_all all_to_all_single send recv isend irecv
 """
+_NAMES = frozenset(_COLLECTIVES.split())
 FUNCTIONS = {
-    f"torch.distributed.{module}{name}": _sent for module in ("", "distributed_c10d.") for name in _COLLECTIVES.split()
+    f"torch.distributed.{module}{name}": _sent for module in ("", "distributed_c10d.") for name in sorted(_NAMES)
 }
 METHODS = dict.fromkeys(("gather", "gather_for_metrics", "reduce"), _gathered)
