@@ -52,8 +52,13 @@ def _is_chosen(value: Tensor) -> bool:
 @once_a_node
 def put_with_buffers(init: FunctionNode) -> tuple[Put, ...]:
     calls = [each for each in nodes_in(init, ast.Call) if dotted_path(each.func) == "self.register_buffer"]
-    places = {name: each for each in calls for name in _told(init, each)}
+    places = {name: each for each in calls for name in (*_told(init, each), *_where_it_is(each))}
     return tuple(_put_at(init, places)) if places else ()
+
+
+def _where_it_is(call: ast.Call) -> Iterator[str]:
+    """``value.device`` of ``self.register_buffer("value", value)``."""
+    yield from (f"{each.id}.device" for each in call.args[1:2] if isinstance(each, ast.Name))
 
 
 def _put_at(init: FunctionNode, places: dict[str, ast.Call]) -> Iterator[Put]:
@@ -71,4 +76,5 @@ def _told(init: FunctionNode, value: ast.expr) -> list[str]:
     bound = (values_by_path(init).get(name, []) for name in names)
     made = [value, *(each[0] for each in bound if len(each) == 1)]
     calls = (call for each in made for call in inside(each) if isinstance(call, ast.Call))
-    return [place.id for call in calls for place in places_in(call) if isinstance(place, ast.Name)]
+    paths = (dotted_path(place) for call in calls for place in places_in(call))
+    return [path for path in paths if path is not None and ("." not in path or path.endswith(".device"))]

@@ -2,7 +2,7 @@
 
 ``def __init__(self, dim, device=None)`` and ``self.table = torch.ones(dim, dim, device=device)``: who
 tells nothing, and moves the Module, leaves the tensor where it was made. A class that chooses a device where it is told
-none, that remembers it, or moves itself there, sees to its tensors.
+none, that remembers it, be it in a base, or moves itself there, sees to its tensors.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import ast
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.scope.names import defaults, last_name
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.names import defaults, last_name, mentions_device
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import UNREGISTERED, Origin
 from torchdevlint.flow.state.machine import Frame
@@ -28,6 +29,9 @@ def told_by_default(frame: Frame, info: ClassInfo, target: ast.Attribute, value:
         return value
     init = info.methods.get("__init__")
     if init is None or value.device.name not in _untold(init):
+        return value
+    written = (path for one in info.mro for path in assignments_by_path(one.node))
+    if any(path.startswith("self.") and mentions_device(path.removeprefix("self.")) for path in written):
         return value
     site = Site(target, "", "init", frame.scope, False, None)
     step = Step(f"kept as `self.{target.attr}`", target)

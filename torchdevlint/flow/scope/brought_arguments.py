@@ -57,7 +57,7 @@ def _as_they_came(function: FunctionNode) -> frozenset[str]:
 
 @once_a_node
 def _calculated_of_themselves(function: FunctionNode) -> frozenset[tuple[str, int]]:
-    """The names and lines of ``x = torch.argmax(x, 1)`` and ``x = x.view(-1) if x is not None else x``.
+    """The names and lines of ``x = torch.argmax(x, 1)`` and of ``x = y if x is None else x``, of another argument.
 
     So of ``x, y = tensor_of(x), tensor_of(y)``, where one function makes several arguments what they are to be.
     """
@@ -66,7 +66,8 @@ def _calculated_of_themselves(function: FunctionNode) -> frozenset[tuple[str, in
     for each in assignments_in(function):
         target, value = each.targets[0], each.value
         arms = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
-        if isinstance(target, ast.Name) and all(root_of_calculated(arm) == target.id for arm in arms):
+        roots = {root_of_calculated(arm) for arm in arms}
+        if isinstance(target, ast.Name) and target.id in roots and roots <= parameter_names(function):
             found.add((target.id, target.lineno))
         elif isinstance(target, ast.Name) and isinstance(value, ast.Call) and _is_of(value, target.id):
             converted.setdefault(ast.dump(value.func), []).append(target)

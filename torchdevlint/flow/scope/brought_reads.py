@@ -148,10 +148,15 @@ def _chain(node: ast.expr) -> tuple[tuple[str, ...], ast.expr]:
     while True:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             methods, node = (*methods, node.func.attr), node.func.value
-        elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+        elif isinstance(node, ast.Subscript) and (not isinstance(node.slice, ast.Constant) or _is_of_graph(node.value)):
             node = node.value
         else:
             return methods, node
+
+
+def _is_of_graph(node: ast.expr) -> bool:
+    """``edge_index`` of ``edge_index[0]``, whose two rows are in one place."""
+    return (dotted_path(node) or "").endswith(_OF_GRAPH)
 
 
 def is_one_thing(function: Scope, stem: ast.expr) -> bool:

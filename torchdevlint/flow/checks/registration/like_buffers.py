@@ -72,10 +72,18 @@ def _stays(owner: ClassInfo, name: str) -> bool:
     """Whether the methods in force write it once and do not spell its name, and nothing moves it or reads it there."""
     methods = [method for _, method in owner.all_methods.values()]
     written = [each for method in methods for each in nodes_in(method, ast.Attribute) if _is_written(each, name)]
-    spelled = (each.value for method in methods for each in nodes_in(method, ast.Constant))
+    again = {id(call.args[0]) for method in methods for call in _registered_later(method)}
+    spelled = (each.value for method in methods for each in nodes_in(method, ast.Constant) if id(each) not in again)
     if len(written) != 1 or any(each == name for each in spelled):
         return False
     return not (may_move_along(owner, name) or leaves(owner, name))
+
+
+def _registered_later(method: ast.AST) -> Iterator[ast.Call]:
+    """What `forward` registers under a test: ``if n > self.length: self.register_buffer("cos", angles.cos())``."""
+    if getattr(method, "name", "") == "forward":
+        calls = (each for test in nodes_in(method, ast.If) for each in nodes_in(test, ast.Call) if each.args)
+        yield from (each for each in calls if dotted_path(each.func) == "self.register_buffer")
 
 
 def _is_written(node: ast.Attribute, name: str) -> bool:
