@@ -27,8 +27,10 @@ from torchdevlint.source.nodes import arguments_of, assignments_in, dropped_by, 
 _RUNS_IT = frozenset({"forward", "generate"})
 _ONLY_CALLED_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES | {"to", "cuda"}
 """What says of something that is called that it is a module."""
-_MOVES_IN_PLACE = regex(r"model|net(?:$|work|_)|module|coder|critic|actor|policy|layer|graph|batch", re.IGNORECASE)
-"""Names of what may move in place, though it was made together with tensors."""
+_MOVES_IN_PLACE = regex(
+    r"model|net(?:$|work|_)|module|coder|critic|actor|policy|layer|graph|(?<!\b[xy]_)batch(?!_[xy]\b)", re.IGNORECASE
+)
+"""Names of what may move in place, though it was made together with tensors; `x_batch` is a part of a batch."""
 _OF_OUTPUTS = torch_api.TENSOR_ONLY_ATTRIBUTES | torch_api.TENSOR_ONLY_METHODS | {"argmax", "max", "shape", "squeeze"}
 """What says of the outcome of a model that it is a tensor: that it is no array is known."""
 

@@ -1,5 +1,7 @@
 """What is a tensor because its siblings are moved as tensors are: other attributes of `self`, other entries of a dict.
 
+So is what the other arm of a test moves one by one: ``if type(x) is list: x = [each.to(d) for each in x]``.
+
 ``self.x = self.x.to(d)`` beside the statement ``self.mask.to(d)``, and ``x = batch["x"].to(d)`` beside
 ``batch["w"].to(d)``. Only moves that are thrown away ask.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TypeGuard
 
 from torchdevlint.flow.kinds.model_inputs import holds_graphs
 from torchdevlint.flow.knowledge import torch_api
@@ -15,7 +18,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import dropped_by, nodes_in, once_a_node
+from torchdevlint.source.nodes import dropped_by, is_inside, is_name, nodes_in, once_a_node
 
 _OF_TENSORS = frozenset().union(
     torch_api.METHOD_TENSOR,
@@ -48,6 +51,29 @@ def moved_beside(frame: Frame, node: ast.expr) -> ast.AST | None:
         return None
     kept = _kept(scope).get((type(node), holder), ())
     return next((each for each in kept if ast.dump(each) != ast.dump(node)), None)
+
+
+def moved_in_other_arm(frame: Frame, node: ast.expr) -> ast.AST | None:
+    """Where the other arm of a test binds the name of `node` to the moved parts of what it held."""
+    if not isinstance(node, ast.Name) or _MOVES_IN_PLACE.search(node.id) or frame.function is None:
+        return None
+    for asked in nodes_in(frame.function, ast.If):
+        for own, other in ((asked.body, asked.orelse), (asked.orelse, asked.body)):
+            if any(is_inside(node, each) for each in own):
+                return next((each.value for each in other if _moves_parts(each, node.id)), None)
+    return None
+
+
+def _moves_parts(statement: ast.stmt, name: str) -> TypeGuard[ast.Assign]:
+    """``x = [each.to(device) for each in x]``."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.ListComp):
+        return False
+    moved, source = statement.value.elt, statement.value.generators[0]
+    if not isinstance(moved, ast.Call) or not isinstance(moved.func, ast.Attribute):
+        return False
+    each = moved.func.value
+    is_part = isinstance(each, ast.Name) and is_name(source.target, each.id) and is_name(source.iter, name)
+    return is_part and moved.func.attr in torch_api.MOVE_METHODS and is_name(statement.targets[0], name)
 
 
 def _name(node: ast.Attribute | ast.Subscript) -> str | None:

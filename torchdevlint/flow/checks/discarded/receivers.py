@@ -5,12 +5,21 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.annotated import is_used_otherwise
+from torchdevlint.flow.kinds.calculated import calculated_at, may_move_in_place, operators
 from torchdevlint.flow.kinds.model_inputs import asked_for_device, holds_graphs, shown_by
-from torchdevlint.flow.kinds.moved_beside import moved_beside
+from torchdevlint.flow.kinds.moved_beside import moved_beside, moved_in_other_arm
 from torchdevlint.flow.kinds.moving_classes import may_be_of_moving_class
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, is_called_loader, last_name
+from torchdevlint.flow.scope.names import (
+    dotted_path,
+    is_called_loader,
+    is_cpu_spec,
+    last_name,
+    mentions_device,
+    places_in,
+)
 from torchdevlint.flow.scope.uses import Scope, Uses, uses_in
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -44,6 +53,13 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State, call: ast.Call |
         return None
     if isinstance(node, ast.Subscript) and found and _is_of_batch(frame, node, found):
         return _shown(frame, node, asked_for_device(frame, node)) or _value_of_batch(frame, node)
+    in_one_case = _in_one_case(frame, node, found)
+    if in_one_case is not None:
+        return None if _may_move_in_place(frame, node, call) else frame.machine.evidence(in_one_case.steps[:1])
+    if call is not None and _says_place(call) and found and all(isinstance(each, (Tensor, Unknown)) for each in found):
+        calculated = calculated_at(frame, node)
+        if calculated is not None and not _may_move_in_place(frame, node, call, operators(calculated)):
+            return _shown(frame, node, calculated)
     unknown = isinstance(value, Unknown) or (bool(found) and all(isinstance(each, Unknown) for each in found))
     if not unknown and not (found and all(map(loaders.is_from_loader, found))):
         return None
@@ -55,17 +71,49 @@ def tensor_evidence(frame: Frame, node: ast.expr, state: State, call: ast.Call |
     if evidence is None and isinstance(node, (ast.Name, ast.Subscript)):
         evidence = _value_of_batch(frame, node)
     if evidence is None:
-        evidence = _shown(frame, node, moved_beside(frame, node))
+        evidence = _shown(frame, node, moved_beside(frame, node) or moved_in_other_arm(frame, node))
     return None if evidence is None or _may_move_in_place(frame, node, call) else evidence
 
 
-def _may_move_in_place(frame: Frame, node: ast.expr, call: ast.Call | None) -> bool:
-    """Whether a name or attribute of unknown value may be an object of the project that the call moves in place."""
+def _says_place(call: ast.Call) -> bool:
+    """``x.cuda()``, ``x.to(device)``, ``x.to(y.device)``; a quantity is converted by a ``to`` as well."""
+    told = places_in(call)
+    if last_name(call.func) != "to":
+        return True
+    return bool(told) and (is_cpu_spec(told[0]) or mentions_device(last_name(told[0])))
+
+
+def _in_one_case(frame: Frame, node: ast.expr, found: list[Value]) -> Tensor | None:
+    """The tensor that a name holds in one case, where nothing is known of the others: a default, a value of a dict.
+
+    What a function puts under one name is of one kind.
+    """
+    tensors = [each for each in found if isinstance(each, Tensor)]
+    others = [each for each in found if not isinstance(each, Tensor)]
+    scope = frame.function
+    if not isinstance(node, ast.Name) or scope is None or not tensors or not others or may_move_in_place(node.id):
+        return None
+    if any(each.opaque for each in tensors) or any(type(each) is not Unknown or each.made_by for each in others):
+        return None
+    uses = uses_in(scope).get(node.id)
+    return None if uses is None or uses.is_module or is_used_otherwise(frame, scope, node.id) else tensors[0]
+
+
+def _may_move_in_place(
+    frame: Frame, node: ast.expr, call: ast.Call | None, operators: tuple[str, ...] = ()
+) -> bool:
+    """Whether a name or attribute of unknown value may be an object of the project that the call moves in place.
+
+    Of what is calculated with, only a class that has one of these `operators` is one.
+    """
     path, scope = dotted_path(node), frame.function or frame.machine.tree
     if path is None or scope is None or isinstance(node, ast.Subscript):
         return False
     asked = {each.attr for each in nodes_in(scope, ast.Attribute) if dotted_path(each.value) == path}
-    return may_be_of_moving_class(frame, "to" if call is None else last_name(call.func), asked, call)
+    method = "to" if call is None else last_name(call.func)
+    if not operators:
+        return may_be_of_moving_class(frame, method, asked, call)
+    return any(may_be_of_moving_class(frame, method, asked | {each}, call) for each in operators)
 
 
 def _is_of_batch(frame: Frame, node: ast.Subscript, found: list[Value]) -> bool:
