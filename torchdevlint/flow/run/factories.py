@@ -328,7 +328,7 @@ def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, argument
     if told != DEFAULT:
         return created(frame, state, node, name, AT_LEAST_1, told)
     values = arguments.values
-    if not values:
+    if not values and "size" not in arguments.keywords:
         return Tensor(TOP, 1)
     if len(values) == 1 and isinstance(values[0], Choice):
         held = [each for _, each in values[0].alternatives]
