@@ -16,11 +16,17 @@ CHECKS = {
     "forgotten.asked_places": {
         "EVENTS": "FunctionCalled LayerCalled MethodCalled",
     },
+    "forgotten.buffers_beside": {
+        "METHODS": "register_buffer",
+    },
     "forgotten.changes_nothing": {
         "EVENTS": "FileEnded",
     },
     "forgotten.converted_but_left": {
         "EVENTS": "FileEnded",
+    },
+    "forgotten.fed_from_loader": {
+        "EVENTS": "LayerCalled ModuleCalled UnknownCalled",
     },
     "forgotten.forgotten_arms": {
         "EVENTS": "FileEnded",
@@ -42,6 +48,9 @@ CHECKS = {
     },
     "forgotten.left_of_alike": {
         "EVENTS": "FileEnded",
+    },
+    "forgotten.left_of_kept": {
+        "EVENTS": "FunctionEnded",
     },
     "forgotten.left_of_pairs": {
         "EVENTS": "FileEnded",

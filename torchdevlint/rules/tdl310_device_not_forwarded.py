@@ -215,6 +215,7 @@ def _note_end(event: FunctionEnded) -> None:
                 if id(site.node) in calls and isinstance(site.node, ast.Call):
                     takes = site.function.rpartition(".")[2] not in torch_api.CPU_FACTORIES
                     takes = takes and site.function.rpartition(".")[2] not in torch_api.LEGACY_CONSTRUCTORS
+                    takes = takes and not site.drawn
                     how = "device=device" if takes else ".to(device)"
                     alone = len(tensor.creations) == 1 and (
                         takes or not _same(_default_of(frame.function, "device"), _NONE)

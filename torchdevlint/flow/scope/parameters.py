@@ -36,9 +36,12 @@ def reads(function: FunctionNode, name: str) -> bool:
 
 
 def _read_for_itself(function: FunctionNode, name: str) -> Iterator[ast.AST]:
-    """What is in ``device = chosen(device)``, in a test around that alone, and in a call of the function itself."""
+    """What is in ``device = chosen(device)``, in a test around that alone, and in a call of the function itself.
+
+    ``dtype = chosen(device, dtype)`` decides no place either.
+    """
     for assigned in assignments_in(function):
-        if _binds(assigned, name):
+        if _binds(assigned, name) or (name != "dtype" and _binds(assigned, "dtype")):
             yield from inside(assigned.node)
     for asked in nodes_in(function, ast.If):
         if all(_binds(assignment_of(each), name) for each in (*asked.body, *asked.orelse)):

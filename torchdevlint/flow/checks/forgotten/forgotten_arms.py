@@ -27,6 +27,7 @@ from torchdevlint.flow.state.machine import Machine
 from torchdevlint.source.nodes import (
     arguments_of,
     assignment_of,
+    assignments_in,
     inside,
     is_bare_constant,
     is_name,
@@ -79,6 +80,8 @@ def _look(machine: Machine, function: ast.FunctionDef) -> None:
             forgotten = arm.value
         elif kinds == "containers":
             forgotten = _unmoved_part(arm.value, subject)
+        elif kinds == "" and _is_put_together_again(function, arm.value, subject):
+            forgotten = arm.value
         seen = seen or kinds == "" or (kinds == "tensors" and forgotten is None and not arm.flag)
         if forgotten is not None:
             record(machine, function, "arm", forgotten, moves[0], at=forgotten)
@@ -202,7 +205,20 @@ def _unmoved_part(value: ast.expr, subject: str) -> ast.expr | None:
     if isinstance(held, ast.IfExp) and ast.dump(held.body) == ast.dump(held.orelse):
         held = held.body
     names = {each.id for each in inside(loop.target) if isinstance(each, ast.Name)}
-    return part if is_name(walked, subject) and isinstance(held, ast.Name) and held.id in names else None
+    parts = held.elts if isinstance(held, ast.Tuple) else [held]
+    given_back = all(isinstance(each, ast.Name) and each.id in names for each in parts)
+    return part if is_name(walked, subject) and given_back else None
+
+
+def _is_put_together_again(function: ast.FunctionDef, value: ast.expr, subject: str) -> bool:
+    """``name, metric = pair; return name, metric``."""
+    if not isinstance(value, ast.Tuple) or not all(isinstance(each, ast.Name) for each in value.elts):
+        return False
+    taken = (each.targets[0] for each in assignments_in(function) if is_name(each.value, subject))
+    anew = (each.targets[0] for each in assignments_in(function) if isinstance(each.targets[0], ast.Name))
+    if any(is_name(part, each.id) for each in anew for part in value.elts):
+        return False
+    return any(isinstance(each, ast.Tuple) and ast.unparse(each) == ast.unparse(value) for each in taken)
 
 
 def _is_items(node: ast.expr) -> bool:

@@ -226,7 +226,9 @@ def _is_tensor_in(function: FunctionNode, node: ast.expr) -> bool:
     return from_torch or (isinstance(node, ast.Name) and "device" in asked_in(function).get(path, ()))
 
 
-_OF_TENSORS = frozenset({"device", "detach", "requires_grad"})
+_OF_TENSORS = frozenset(
+    {"device", "detach", "requires_grad", "numel", "unsqueeze", "new_zeros", "new_ones", "new_tensor", "expand_as"}
+)
 """What is asked of tensors, and of objects that are somewhere."""
 
 

@@ -10,7 +10,15 @@ from importlib import import_module
 from torchdevlint.flow.checks.forgotten.left_behind import moves_any
 from torchdevlint.flow.events import FileEnded
 
-_LOOKING = ("left_in_one_arm", "left_of_leaving", "left_of_methods", "left_of_own")
+_LOOKING = (
+    "left_in_one_arm",
+    "left_of_arguments",
+    "left_of_leaving",
+    "left_of_methods",
+    "left_of_own",
+    "left_of_parallel",
+    "left_under_flag",
+)
 
 
 def _note_end(event: FileEnded) -> None:

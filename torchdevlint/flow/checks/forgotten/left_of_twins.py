@@ -33,6 +33,7 @@ from torchdevlint.source.nodes import (
     arguments_of,
     assignment_of,
     is_inside,
+    is_name,
     keyword_of,
     nodes_in,
     own_assignments_in,
@@ -95,6 +96,18 @@ def _in_displays(function: FunctionNode) -> Iterator[tuple[_Made, _Made]]:
     for value in shown:
         parts = [_made(node, name) for node, name in _parts(value)]
         yield from _left(parts, 1)
+    for each in own_nodes_in(function, ast.Return):
+        named = [node.id for node, _ in _parts(each.value) if isinstance(node, ast.Name)]
+        yield from _left([_bound_once(function, name, each) for name in named] if len(named) > 1 else [], 1)
+
+
+def _bound_once(function: FunctionNode, name: str, returned: ast.Return) -> _Made | None:
+    """How the one tensor is made that a name of a result stands for, if nothing is done with it before."""
+    reads = [each for each in nodes_in(function, ast.Name) if each.id == name]
+    bound = [each.value for each in own_assignments_in(function) if is_name(each.targets[0], name)]
+    others = [each for each in reads if isinstance(each.ctx, ast.Load) and not is_inside(each, returned)]
+    stores = sum(isinstance(each.ctx, ast.Store) for each in reads)
+    return _made(bound[0], name) if len(bound) == stores == 1 and not others else None
 
 
 def _parts(value: ast.expr | None) -> Iterator[tuple[ast.expr, str]]:
