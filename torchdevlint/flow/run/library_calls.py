@@ -221,8 +221,14 @@ def _operation(
         result = Tensor(result.device, _joined_ndim(plain, operands), result.creations, result.steps)
     elif plain == "einsum":
         result = Tensor(result.device, _einsum_ndim(first), result.creations, result.steps)
-    if plain in pair or plain in many:
-        return Seq(None, result)
+    several = plain in pair or plain in many
+    return Seq(None, result) if several else _whole(plain, arguments, result)
+
+
+def _whole(name: str, arguments: Arguments, result: Tensor) -> Value:
+    """What an operation gives: of ``torch.where(x > 0)`` that is a vector of places for each dimension."""
+    if name == "where" and len(arguments.positional) == 1 and not (arguments.keywords or arguments.starred):
+        return Seq(None, Tensor(result.device, 1, result.creations, result.steps))
     return result
 
 
