@@ -12,14 +12,15 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path, values_by_target
 from torchdevlint.flow.scope.dimensions import grows
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
-from torchdevlint.flow.scope.names import dotted_path, parameter_names
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.flow.scope.taken_by_torch import takes_tensor
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.functions import AnyFunction
+from torchdevlint.source.nodes import inside, keyword_of, nodes_in, once_a_node
 
 _TIED = regex(r"weight|bias|param|emb|alpha|beta|gamma|scale|logit|prototype|quer|token|code|key")
 """Names of what may be a Parameter of the caller, which is registered where it is kept."""
@@ -55,6 +56,31 @@ def as_used(info: ClassInfo, target: ast.Attribute, value: Unknown) -> Value:
         return value
     ndim = AT_LEAST_1 if any(each.grown for each in found) else None
     return Tensor(place, ndim, (), (Step(f"argument `{place.name}`, a tensor by its use", target),))
+
+
+def may_be_tied(info: ClassInfo, function: AnyFunction, target: ast.Attribute) -> bool:
+    """Whether a Module takes an attribute of such a name for the weight of a layer: ``F.linear(x, self.weight)``.
+
+    A caller ties it to another layer then, whose Parameter it is, and which is registered here too. What the function
+    wants to be a tensor, by an annotation, is as well one that nobody has registered.
+    """
+    if not _TIED.search(target.attr.lower()) or not any(target.attr in _weights_in(each.node) for each in info.mro):
+        return False
+    given = values_by_target(function).get(target)
+    name = given.id if isinstance(given, ast.Name) else ""
+    return any(each.arg == name and each.annotation is None for each in nodes_in(function, ast.arg))
+
+
+@once_a_node
+def _weights_in(owner: ast.ClassDef) -> frozenset[str]:
+    """The attributes of `self` that are, as they are or transposed, the weight of a `linear` or an `embedding`."""
+    calls = (each for each in nodes_in(owner, ast.Call) if last_name(each.func) in _WITH_WEIGHT)
+    given = ([*each.args[1:2], keyword_of(each, "weight")] for each in calls)
+    parts = (part for weights in given for each in weights if each is not None for part in inside(each))
+    return frozenset(name for each in parts if isinstance(each, ast.expr) and (name := _of_self(each)) is not None)
+
+
+_WITH_WEIGHT = ("linear", "embedding")
 
 
 def is_kept_argument(info: ClassInfo, name: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.beside_buffers import beside_a_buffer
-from torchdevlint.flow.kinds.kept_arguments import as_used
+from torchdevlint.flow.kinds.kept_arguments import as_used, may_be_tied
 from torchdevlint.flow.kinds.told_buffers import named_as_kept
 from torchdevlint.flow.kinds.told_by_default import told_by_default
 from torchdevlint.flow.knowledge import libraries, torch_api
@@ -73,7 +73,7 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
         value = value if below is None else below
     if value is not None and info.is_dataclass and _may_be_any(frame, receiver) and _is_mere_default(info, name, value):
         return UNKNOWN
-    if value is not None and any(each.assigns_by_name for each in info.mro) and sites_in(value):
+    if value is not None and any(each.assigns_by_name(name) for each in info.mro) and sites_in(value):
         return UNKNOWN
     if value is not None:
         placed = None if info.is_module else _placed_by_arguments(receiver, name)
@@ -256,6 +256,8 @@ def _kept(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> V
         return built_of_own(frame, receiver.info, target, value)
     if value.device.name in receiver.info.given_to_unseen_base or asserts_place(frame.function, value.device.name):
         return value
+    if frame.function is not None and may_be_tied(receiver.info, frame.function, target):
+        return Unknown(given=value.device)
     site = Site(target, "", "init", frame.scope, False, None)
     step = Step(f"kept as `self.{target.attr}`", target)
     return Tensor(Device(Origin.KEPT, value.device.name), value.ndim, (site,), (*value.steps[:1], step))

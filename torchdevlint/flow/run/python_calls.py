@@ -231,7 +231,16 @@ def _setattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
             state.bind(path, written)
     elif len(arguments.values) == 3 and isinstance(arguments.values[0], Tensor):
         forget_if_written(arguments.positional[0][0], arguments.values[2], state)
+    elif len(arguments.values) == 3 and isinstance(arguments.values[0], Obj):
+        _forget_set(arguments.values[0], dotted_path(arguments.positional[0][0]), state)
     return NONE
+
+
+def _forget_set(receiver: Obj, path: str | None, state: State) -> None:
+    """Attributes that ``setattr(self, name, value)`` may have written hold what nobody knows."""
+    for held in [each for each in state.paths if each.rpartition(".")[0] == path]:
+        if any(each.assigns_by_name(held.rpartition(".")[2]) for each in receiver.info.mro):
+            state.paths[held] = UNKNOWN
 
 
 def _sum(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

@@ -66,18 +66,3 @@ def writes_behind_names(node: ast.ClassDef) -> bool:
     """Whether a class writes its attributes in a way that does not name them."""
     said = {each.attr for each in nodes_in(node, ast.Attribute)}
     return "__dict__" in said or "__setattr__" in said or "vars" in {each.id for each in nodes_in(node, ast.Name)}
-
-
-@once_a_node
-def assigns_by_name(node: ast.ClassDef) -> bool:
-    """Whether a method other than ``__init__`` assigns attributes of `self` whose names it computes."""
-    methods = [method for name, method in methods_of(node).items() if name != "__init__"]
-    return any(_computes_a_name(call) for method in methods for call in nodes_in(method, ast.Call))
-
-
-def _computes_a_name(call: ast.Call) -> bool:
-    """``setattr(self, name, value)``."""
-    if not isinstance(call.func, ast.Name) or call.func.id != "setattr" or len(call.args) != 3:
-        return False
-    holder, name, _ = call.args
-    return isinstance(holder, ast.Name) and holder.id == "self" and not isinstance(name, ast.Constant)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from torchdevlint.config import Settings
 from torchdevlint.flow.knowledge import libraries, torch_api
-from torchdevlint.flow.scope import class_text
+from torchdevlint.flow.scope import assigned_by_name, class_text
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.decorators import decorator_names, is_plain, is_property
 from torchdevlint.flow.scope.names import canonical, dotted_path, is_one_of, takes_inputs
@@ -231,10 +231,9 @@ class ClassInfo:
         root = (dotted_path(node) or "").partition(".")[0]
         return next((scope[root] for scope in self.closure.scopes if root in scope), None)
 
-    @property
-    def assigns_by_name(self) -> bool:
-        """Whether a method other than ``__init__`` assigns attributes whose names it computes."""
-        return class_text.assigns_by_name(self.node)
+    def assigns_by_name(self, attribute: str) -> bool:
+        """Whether a method may assign the attribute under a name that it computes."""
+        return assigned_by_name.assigns_by_name(self.node, attribute)
 
     def method(self, name: str, receiver: Value | None) -> Func | None:
         """The method of that name, bound to `receiver`, or to nothing or the class if it is static or of the class."""

@@ -103,7 +103,7 @@ def _is_elsewhere(value: Value) -> bool:
 
 def _stays_for_no_reason(frame: Frame, owner: ClassInfo, name: str) -> bool:
     """Whether nobody moves the object or the attribute, or writes it from outside."""
-    if _MOVERS.intersection(owner.all_methods) or leaves(owner, name) or owner.assigns_by_name:
+    if _MOVERS.intersection(owner.all_methods) or leaves(owner, name) or owner.assigns_by_name(name):
         return False
     if any(writes_unseen(each.node) for each in owner.mro):
         return False
