@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Container
 from functools import lru_cache
 
 from torchdevlint.flow.events import Wrapped
@@ -28,7 +29,7 @@ def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
 
     A function that is compiled does what it did before.
     """
-    inner = _not_wrapped_yet(arguments.value(0, "module"), node)
+    inner = _not_wrapped_yet(arguments.value(0, "module"), node, name)
     if name == "torch.compile" and not arguments.positional:
         return UNKNOWN
     if name == "torch.compile" and isinstance(inner, Func):
@@ -57,12 +58,24 @@ def _is_name_of_wrapper(name: str) -> bool:
     return _WRAPPERS.search(name) is not None and not name.startswith("torch.")
 
 
-def _not_wrapped_yet(model: Value, node: ast.Call) -> Value:
-    """What an attribute held before a call wrapped it: what this very call gave is no part of it."""
+def _not_wrapped_yet(model: Value, node: ast.Call, name: str) -> Value:
+    """What an attribute held before a call wrapped it: what this very call gave is no part of it.
+
+    Nor is a `DataParallel` that some paths alone have made, where a `DistributedDataParallel` is made, and the reverse:
+    a process that drives all GPUs is none of several, whatever names the two conditions have.
+    """
     if not isinstance(model, Choice):
         return model
-    left = [each for each in model.alternatives if not (isinstance(each[1], Library) and each[1].made_at is node)]
+    others = _PARALLEL.difference((name.rpartition(".")[2],)) if name.endswith("DataParallel") else ()
+    left = [each for each in model.alternatives if not _is_left_out(each[1], node, others)]
     return choose(left) if left else model
+
+
+def _is_left_out(value: Value, node: ast.Call, others: Container[str]) -> bool:
+    return isinstance(value, Library) and (value.made_at is node or value.name.rpartition(".")[2] in others)
+
+
+_PARALLEL = frozenset({"DataParallel", "DistributedDataParallel"})
 
 
 def _first_gpu(frame: Frame, state: State, call: ast.Call) -> tuple[Device | None, bool]:
