@@ -55,6 +55,24 @@ def asked(values):
     if type(values.device) is torch.device and values.device.type == "cpu":
         return values.numpy()
 """
+DATA = """import numpy as np
+import torch
+
+class IndexedDatasetBuilder:
+    def __init__(self, path):
+        self.file, self.sizes = open(path, "wb"), []
+
+    def add_item(self, tensor):
+        self.file.write(np.array(tensor.numpy(), dtype=np.int32))
+        self.sizes.extend(tensor.size())
+
+class EmbeddingDatasetWriter:
+    def __init__(self, path):
+        self.file = open(path, "wb")
+
+    def write(self, tensor):
+        self.file.write(np.array(tensor.numpy(), dtype=np.float32))
+"""
 NEAR_MISSES = """import torch
 from helpers import load
 
@@ -93,8 +111,8 @@ def moved(net, x):
 
 @pytest.mark.parametrize(
     ("text", "rows"),
-    [(METRIC, {5, 8, 16}), (CLASSES, {12, 16}), (NEAR_MISSES, set())],
-    ids=["read", "classes are tested", "near misses"],
+    [(METRIC, {5, 8, 16}), (CLASSES, {12, 16}), (DATA, {17}), (NEAR_MISSES, set())],
+    ids=["read", "classes are tested", "data sets are built", "near misses"],
 )
 def test_a_library_has_users_on_accelerators(tmp_path: Path, text: str, rows: set[int]) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "metrics"\nversion = "1"\n')

@@ -23,14 +23,18 @@ from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _SAMPLES = regex(r"batch|sample|item|record|example|transition|episode")
 """Names of what a data set, a loader or a memory holds."""
+_BUILDS_DATA = regex(r"Data_?[sS]et(?:Builder|Maker|Converter)$")
+"""Names of classes that write examples for a data set: text as numbers, pictures. What a model gives has writers."""
 
 
 def is_for_users(frame: Frame, state: State, read: ast.AST, name: str) -> bool:
     """Whether ``x.numpy()`` reads the argument `name` as it came, and nothing around says that it is on the CPU.
 
-    Labels, lengths and samples often stay there.
+    Labels, lengths and samples often stay there, and so does what a data set is built of, which loaders read again.
     """
     function = frame.function
+    if frame.owner is not None and _BUILDS_DATA.search(frame.owner.name):
+        return False
     if not _is_open(frame, state, read) or root_of(read.func.value) != name:  # type: ignore[attr-defined]
         return False
     if is_bookkeeping(name) or is_of_data(name) or _SAMPLES.search(name):
