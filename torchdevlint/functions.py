@@ -397,7 +397,7 @@ FUNCTIONS = {
     "flow.run.binding": "bind_parameters",
     "flow.run.branch_tests": "condition_of flag_of_objects written_outcome",
     "flow.run.branches": "asked_tensor note_asked outcome_of arms merge_states",
-    "flow.run.built_attributes": "keep_built keep_wrapped keep_moved is_written_by_init where_built",
+    "flow.run.built_attributes": "keep_built keep_wrapped keep_moved is_written_by_init where_built makers_of",
     "flow.run.built_of_own": "refills built_of_own switches_mode registers_by_name",
     "flow.run.calls": "call call_attribute call_value",
     "flow.run.checkpoint_values": "load call_method state_dict",

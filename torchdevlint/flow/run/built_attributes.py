@@ -67,7 +67,7 @@ def keep_moved(frame: Frame, where: Conditions, node: ast.expr, moved: Value) ->
         return
     others = (method for one in owner.mro for method in one.methods.values() if method is not function)
     path = f"self.{node.attr}"
-    if not any(path in moved_in(method) for method in others) and len(_makers(owner, node.attr)) == 1:
+    if not any(path in moved_in(method) for method in others) and len(makers_of(owner, node.attr)) == 1:
         owner.attributes[node.attr] = _unless_none(owner.attributes.get(node.attr, moved), moved)
 
 
@@ -102,7 +102,7 @@ def where_built(frame: Frame, receiver: Obj, name: str, made: Value, held: Value
     if "init" in (frame.entry.kind, frame.context) or not isinstance(made, (Library, Obj)) or made.device != DEFAULT:
         return relocate(held, receiver.device)
     own = next((each for each, node in info.methods.items() if node is function), "__init__")
-    alone = name in info.attributes and own != "__init__" and _makers(info, name) == [function]
+    alone = name in info.attributes and own != "__init__" and makers_of(info, name) == [function]
     if alone and not _is_run_early(info, own) and not is_part_of_init(frame.machine, info, own):
         info.attributes[name] = relocate(info.attributes[name], DEFAULT)
     return relocate(held, DEFAULT)
@@ -126,10 +126,10 @@ def _is_maker(machine: Machine, owner: ClassInfo, function: ast.AST, attribute: 
     name = next((name for name, each in owner.methods.items() if each is function), None)
     if name is None or name == "__init__":
         return name is not None
-    return _makers(owner, attribute) == [function] or is_part_of_init(machine, owner, name)
+    return makers_of(owner, attribute) == [function] or is_part_of_init(machine, owner, name)
 
 
-def _makers(owner: ClassInfo, attribute: str) -> list[ast.AST]:
+def makers_of(owner: ClassInfo, attribute: str) -> list[ast.AST]:
     """The methods that write the attribute, without those that only say that nothing is there yet."""
     path = f"self.{attribute}"
     return [each for each in writers_of(owner, attribute) if not _writes_none(each, path)]

@@ -11,8 +11,8 @@ from torchdevlint.flow.checks.registration.containers import look_at
 from torchdevlint.flow.events import FunctionEnded
 from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.kinds.held_modules import parts_of
+from torchdevlint.flow.run.built_attributes import makers_of
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.values import Library, Map, Obj, Seq
 
 
@@ -28,7 +28,7 @@ def _note_end(event: FunctionEnded) -> None:
         for path, value in event.end.paths.items()
         if path.startswith("self.") and isinstance(value, (Seq, Map)) and not _is_placed(value)
     ]
-    alone = [(path, value) for path, value in built if writers_of(owner, path) == [function]]
+    alone = [(path, value) for path, value in built if makers_of(owner, path) == [function]]
     if alone and not is_part_of_init(frame.machine, owner, name):
         look_at(frame.machine, owner, name, alone)
 

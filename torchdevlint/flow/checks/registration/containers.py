@@ -113,12 +113,17 @@ def _with_put(machine: Machine, info: ClassInfo, attribute: str, value: Value) -
 
 
 def _place_of(info: ClassInfo, attribute: str) -> ast.AST:
-    """Where an attribute is first assigned, and rather what registers nothing than what does in another arm."""
+    """Where an attribute is first assigned: rather what registers nothing than what does in another arm, or None."""
     first = info.assigned_at[attribute]
-    if not _is_told_to_the_module(_assigned_at(info, first)):
+    if not _is_no_container(_assigned_at(info, first)):
         return first
-    others = (each.targets[0] for each in assignments(info, attribute) if not _is_told_to_the_module(each.value))
+    others = (each.targets[0] for each in assignments(info, attribute) if not _is_no_container(each.value))
     return next(others, first)
+
+
+def _is_no_container(value: ast.expr | None) -> bool:
+    """Whether it registers what it holds, or is None."""
+    return _is_told_to_the_module(value) or (isinstance(value, ast.Constant) and value.value is None)
 
 
 def _is_told_to_the_module(value: ast.expr | None) -> bool:
