@@ -104,11 +104,11 @@ def item_of_batch(frame: Frame, state: State, node: ast.Subscript, value: Tensor
         rows = isinstance(node.value, ast.Subscript) or last_name(node.value).endswith("batch")
         return replace(value, ndim=AT_LEAST_1) if rows and value.device == LOADER else value
     sliced = any(isinstance(each, ast.Slice) for each in inside(node.slice))
-    single = not sliced and all(map(is_number, position)) and not _is_whole(frame, node.value, value, state)
+    single = not sliced and all(map(is_number, position)) and not is_whole(frame, node.value, value, state)
     return replace(value, ndim=None) if single else value
 
 
-def _is_whole(frame: Frame, node: ast.expr, value: Tensor, state: State) -> bool:
+def is_whole(frame: Frame, node: ast.expr, value: Tensor, state: State) -> bool:
     """Whether a name stands for the batch as the loader gave it, not for one of its parts."""
     taken = value.steps[0].node if value.steps else None
     while isinstance(taken, ast.Tuple) and is_number(frame.evaluate(taken.elts[0], state)):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torchdevlint.flow.events import Compared
+from torchdevlint.flow.kinds.batch_items import as_compared
 from torchdevlint.flow.kinds.releases import outcome_by_release
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.operand_kinds import told_by_other
@@ -60,7 +61,8 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if isinstance(symbol, (ast.In, ast.NotIn)):
         return _membership(left, right, isinstance(symbol, ast.NotIn))
     if type(left) in _MEETING or type(right) in _MEETING:
-        operands = told_by_other(frame, [(node.left, left), (node.comparators[0], right)])
+        held = [(node.left, left), (node.comparators[0], right)]
+        operands = [(at, as_compared(frame, state, node, at, each)) for at, each in told_by_other(frame, held)]
         return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(symbol)]}`", operands)
     if isinstance(left, Const) and isinstance(right, Const):
         return _constants(left, right, symbol)
