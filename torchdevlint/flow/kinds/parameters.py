@@ -207,7 +207,7 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
     if not isinstance(named, Ref) or named.name in ACCELERATORS:
         return Unknown(made_by=ACCELERATOR) if isinstance(named, Ref) else None
     if inside is not None:
-        return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
+        return Seq(None, Library(named.name, True)) if is_module_class(named.name) else None
     if is_module_class(named.name):  # a loss, unlike a model, has no parameters
         return Library(named.name if named.name.endswith("Loss") else "", module=True)
     in_place = is_one_of(named.name, frame.machine.settings.in_place_movers) or libraries.moves_in_place(named.name)
