@@ -240,6 +240,7 @@ FUNCTIONS = {
     ),
     "flow.kinds.arrays": "array_of array_dimensions picks_several",
     "flow.kinds.autograd_functions": "is_function is_autograd is_run_by_the_engine is_gradient",
+    "flow.kinds.batch_items": "as_compared",
     "flow.kinds.beside_buffers": "beside_a_buffer",
     "flow.kinds.bound_once": "bound_once",
     "flow.kinds.by_default": "default_value left_to_default",
@@ -259,7 +260,7 @@ FUNCTIONS = {
     "flow.kinds.known_devices": "at_hand",
     "flow.kinds.layer_results": "ends_in_layers",
     "flow.kinds.loaders": (
-        "batch_of batch_in next_of by_annotation item_of_data item_of_batch part_moved moved_by may_be_placed"
+        "batch_of batch_in next_of by_annotation item_of_data item_of_batch is_whole part_moved moved_by may_be_placed"
         " is_from_loader is_input may_be_no_tensor forget forget_if_written says_device"
     ),
     "flow.kinds.managed_batches": "moves_those_of moves_batches",
@@ -436,6 +437,7 @@ FUNCTIONS = {
     "flow.run.legacy_types": "brought_down",
     "flow.run.library_calls": "call_library note_pipeline",
     "flow.run.loop_items": "bind_item",
+    "flow.run.made_of_host": "is_made_of_host",
     "flow.run.metrics": "weight_of is_metric construct compares compare",
     "flow.run.model_places": "parameters_in parameters_of_kept place_of_given",
     "flow.run.module_methods": "call_module_method",
@@ -443,7 +445,8 @@ FUNCTIONS = {
         "construct call_module item_of where_made run_as_module given_by may_move opaque_result unseen_result"
     ),
     "flow.run.moves": (
-        "move move_to after_tested to_device method_device number_of_device type_device as_moved bind_moved"
+        "move move_to after_tested to_device is_moved_away method_device number_of_device type_device as_moved"
+        " bind_moved"
     ),
     "flow.run.numpy_reads": (
         "note_read note_unknown brought_by_class brought_as_detached is_of_another_framework is_made_by_call"
@@ -471,8 +474,8 @@ FUNCTIONS = {
         " tensor_operands"
     ),
     "flow.run.unknown_calls": (
-        "note_layer call_unknown of_model of_method of_unknown_callee as_tensor of_inputs is_moved_away"
-        " is_module_by_use unknown_method"
+        "note_layer call_unknown of_model of_method of_unknown_callee as_tensor of_inputs is_module_by_use"
+        " unknown_method"
     ),
     "flow.run.wrapping": "wrap is_called_wrapper has_one_gpu scatters device_ids is_all_gpus named_gpu",
     "flow.run.written_attributes": "write tell_sizes as_given is_made_alike",

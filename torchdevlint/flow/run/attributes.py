@@ -19,6 +19,7 @@ from torchdevlint.flow.run import distributions
 from torchdevlint.flow.run.asked_models import note_asked
 from torchdevlint.flow.run.functions import run_function
 from torchdevlint.flow.run.imports import member
+from torchdevlint.flow.run.made_of_host import is_made_of_host
 from torchdevlint.flow.run.objects import attribute_of_library, attribute_of_object, is_any_of
 from torchdevlint.flow.run.prepared import accelerator_of
 from torchdevlint.flow.run.saved_for_backward import saved_by_forward
@@ -105,7 +106,7 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
 
 
 def _attribute_of_anything(frame: Frame, node: ast.Attribute, state: State, receiver: Unknown) -> Value:
-    found = _attribute_of_unknown(frame, node, receiver)
+    found = _attribute_of_unknown(frame, node, state, receiver)
     if type(found) is Dev:
         note_asked(frame, state, node, found.device)
     return found if found != UNKNOWN else _parameter_of_placed(frame, node, state)
@@ -169,7 +170,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         return run_function(frame, state, node, value, (), {})
     if type(value) is Unknown:
         frame.machine.emit(AttributeRead(frame, state, node, receiver))
-        found = _attribute_of_unknown(frame, node, UNKNOWN)
+        found = _attribute_of_unknown(frame, node, state, UNKNOWN)
         if found == UNKNOWN and node.attr == "accelerator":
             return accelerator_of(receiver, node.attr)
         if found == UNKNOWN and node.attr == "param_groups":
@@ -182,7 +183,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if _is_nothing_yet(value):
         is_set_here = _is_set_here(frame, receiver, node.attr)
         if is_set_here or _is_set_by_others(frame, receiver, node.attr):
-            found = _attribute_of_unknown(frame, node, UNKNOWN)
+            found = _attribute_of_unknown(frame, node, state, UNKNOWN)
             return Choice((((), NONE), ((), found))) if is_set_here and isinstance(found, Dev) else found
     return _one_device(frame, node, value) if mentions_device(node.attr) and not receiver.given else value
 
@@ -253,11 +254,13 @@ def _record_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     return _unknown_attribute(frame, node) if isinstance(value, Unknown) else settle(value, state.conditions)
 
 
-def _attribute_of_unknown(frame: Frame, node: ast.Attribute, receiver: Unknown) -> Value:
+def _attribute_of_unknown(frame: Frame, node: ast.Attribute, state: State, receiver: Unknown) -> Value:
     """What another file calls the device of something unknown says nothing here, nor where a caller's tensor is."""
     if receiver.made_by == ACCELERATOR_OF_CPU and node.attr == "device":
         return Dev(CPU)
     if mentions_device(node.attr) and (owner_of(frame.closure) is not None or _is_tensor_of_a_caller(frame, node)):
+        return Dev(TOP)
+    if node.attr == "device" and receiver.given is None and is_made_of_host(frame, state, node.value):
         return Dev(TOP)
     saved = saved_by_forward(frame, node, receiver)
     if saved is not None:

@@ -33,6 +33,7 @@ from torchdevlint.flow.run.instances import given_to, read_by_class, where_it_go
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
 from torchdevlint.flow.run.modules import call_module, given_by, opaque_result, run_as_module, unseen_result
+from torchdevlint.flow.run.moves import is_moved_away
 from torchdevlint.flow.run.outputs import of_forward, takes_lengths
 from torchdevlint.flow.run.tensor_methods import call_tensor_method, names_dimension, tensor_operands
 from torchdevlint.flow.run.unknown_calls import (
@@ -41,7 +42,6 @@ from torchdevlint.flow.run.unknown_calls import (
     as_tensor,
     call_unknown,
     is_known,
-    is_moved_away,
     note_layer,
     of_inputs,
     of_method,
@@ -204,7 +204,7 @@ def _method_of_unknown(
     frame.machine.emit(Escaped(frame, arguments.all_values))
     if receiver.made_by == ACCELERATOR and (of_accelerate := prepared.METHODS.get(callee.attr)) is not None:
         return of_accelerate(frame, node, arguments)
-    found = unknown_method(frame, state, node, callee, arguments)
+    found = unknown_method(frame, state, node, callee, arguments, given)
     if found != UNKNOWN or callee.attr in LEAVES_TENSORS or is_moved_away(frame, callee, arguments):
         return found if given is None else looked_up(given, callee, arguments) or found
     if given is None or callee.attr in RUNS_IT:

@@ -95,6 +95,11 @@ def to_device(frame: Frame, arguments: Arguments, receiver: Tensor | None = None
     return found[0] if found else None
 
 
+def is_moved_away(frame: Frame, callee: ast.Attribute, arguments: Arguments) -> bool:
+    """Whether it is ``x.to(device)`` with a device of which nothing is known: what it gives may be anywhere."""
+    return callee.attr == "to" and to_device(frame, arguments) == TOP
+
+
 def _is_there_already(receiver: Tensor, arguments: Arguments) -> bool:
     """``x.to(y)``, ``x.type_as(y)`` and ``x.to(y.device)`` where both were made on the default device: no move."""
     named = arguments.keywords.get("device") or arguments.keywords.get("other")

@@ -139,11 +139,6 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
     return Unknown(given=device) if places and follows else UNKNOWN
 
 
-def is_moved_away(frame: Frame, callee: ast.Attribute, arguments: Arguments) -> bool:
-    """Whether it is ``x.to(device)`` with a device of which nothing is known: what it gives may be anywhere."""
-    return callee.attr == "to" and to_device(frame, arguments) == TOP
-
-
 RUNS_IT = frozenset({"forward", "generate"})
 """Methods by which a model is run as it is by a call."""
 LEAVES_TENSORS = frozenset("cpu numpy tolist item keys split join format index count get pop".split())
@@ -284,8 +279,10 @@ def _has_shape(frame: Frame, node: ast.expr) -> bool:
     return uses is not None and not uses.is_container and ("shape" in uses.attributes or uses.has_dimensions)
 
 
-def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, arguments: Arguments) -> Value:
-    """A method of something unknown: a move tells what the result is."""
+def unknown_method(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, arguments: Arguments, given: Device | None = None
+) -> Value:
+    """A method of something unknown, which came from `given`: a move tells what the result is."""
     name = callee.attr
     if name in ("item", "numel", "dim", "nelement"):
         return NUMBER
@@ -297,8 +294,10 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
     if name == "to" or name in torch_api.DEVICE_METHODS:
         device = to_device(frame, arguments) if name == "to" else method_device(frame, name, arguments)
         if device is None:
-            return UNKNOWN
+            return UNKNOWN if given is None else Unknown(given=given)
         frame.machine.emit(Placed(frame, state, node, device))
+        if given is not None:
+            frame.machine.arrivals.note_move(frame.function, node, given_tensor(given, node), device)
         return _moved_unknown(frame, state, node, callee.value, after_tested(frame, state, device))
     if name in GIVE_PARAMETERS:
         return parameters_of_kept(frame, node, callee)

@@ -127,13 +127,16 @@ class Arrivals:
 def _argument(function: ast.AST | None, tensor: Tensor) -> ast.arg | None:
     """The argument of which a tensor is made, if nothing has moved it yet.
 
-    One that turned out to be a tensor by its use is known by its name in the `function` that is run.
+    One that turned out to be a tensor by its use is known by its name in the `function` that is run, and what was made
+    of it by its place.
     """
     as_it_came = bool(tensor.steps) and not tensor.moved and not any(_is_move(each.node) for each in tensor.steps[1:])
     node = tensor.steps[0].node if as_it_came else None
-    if isinstance(node, ast.Name) and function is not None:
-        return next((each for each in nodes_in(function, ast.arg) if each.arg == node.id), None)
-    return node if isinstance(node, ast.arg) else None
+    if isinstance(node, ast.arg) or function is None or node is None:
+        return node if isinstance(node, ast.arg) else None
+    names = [node.id] if isinstance(node, ast.Name) else []
+    names += [tensor.device.name] if tensor.device.origin is Origin.ARGUMENT else []
+    return next((each for name in names for each in nodes_in(function, ast.arg) if each.arg == name), None)
 
 
 def _is_move(node: ast.AST) -> bool:
