@@ -79,6 +79,16 @@ class Net(nn.Module):
 UNPACK = "nn.utils.rnn.pad_packed_sequence"
 PACK = "nn.utils.rnn.pack_padded_sequence"
 
+ANCHOR = "def penalty(anchor, p, device):\n    anchor.to(device)\n    return {line}\n"
+CHOSEN = """
+def placed(x, device):
+    if isinstance(x, list):
+        x = [each.cuda() for each in x]
+    else:
+        x.to(device)
+    return x
+"""
+
 KEPT = {
     "TDL001": [
         HELD.format(line=each)
@@ -87,8 +97,11 @@ KEPT = {
             "out = model(images).detach().cpu().argmax(1); found = out.eq(labels.view(-1)).sum()",
             "out = torch.max(model(images).to('cpu'), 1)[1]; found = labels - out",
             "found = nn.functional.cross_entropy(model(images).cpu(), labels)",
+            "found = torch.ones(3) - labels",
+            "table = torch.arange(3); found = table[None] * labels",
         )
-    ],
+    ]
+    + [ANCHOR.format(line=each) for each in ("torch.ones(3) - anchor", "p.cpu() - anchor", "np.abs(anchor) - p")],
     "TDL006": [LIST.format(read="array(outs)"), LIST.format(read="concatenate(outs)")],
     "TDL003": [
         PACKED.format(lines=f"y, _ = self.rnn(x, h)\n        return {UNPACK}(y)"),
@@ -146,8 +159,10 @@ CHANGED = {
             "out = model(images).cpu(); out = model(images); found = out == labels",
             "out = model(images).cpu(); found = out.eq(labels.cpu())",
             "found = labels * model(images).cpu().sum().item()",
+            "found = torch.ones(3, device=device) - labels",
         )
-    ],
+    ]
+    + [(ANCHOR.format(line="p - anchor"), "    anchor.to", "    anchor = anchor.to"), (CHOSEN, "x.to(", "x = x.to(")],
     "TDL003": [
         (PACKED.format(lines=each), "torch.zeros(1, 5, 4)", "torch.zeros(1, 5, 4, device=x.device)")
         for each in (

@@ -1,4 +1,4 @@
-"""Tensors that are held against what was brought to the CPU, be that the result of a model that nobody knows."""
+"""Tensors that are held against what is on the CPU by its text: brought there, or made there by a factory."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import is_cpu_spec, last_name
+from torchdevlint.flow.scope.names import has_stars, is_cpu_spec, last_name, public_path
 from torchdevlint.flow.scope.uses import Scope
-from torchdevlint.source.nodes import arguments_of, assignments_in, is_name, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignments_in, is_name, keyword_of, nodes_in, once_a_node
 
 _READS = frozenset("item len numpy size tolist".split())
 """What gives no tensor that could meet another one."""
+_OF_SIZES = torch_api.SIZE_FACTORIES | torch_api.VECTOR_FACTORIES | torch_api.MATRIX_FACTORIES
 _LEAVES = torch_api.MOVE_METHODS | _READS
 
 
 def meets_what_came_back(scope: Scope, name: str, first: int) -> bool:
-    """Whether, from a line on, a tensor meets what ``.cpu()`` gives: ``predicted.eq(labels)``, ``labels == out.cpu()``.
+    """Whether, from a line on, a tensor meets what ``.cpu()`` or a factory gives: ``labels == out.cpu()``.
 
     A name counts that all assignments in the scope bind to what came back. Such an operation fails once the tensor is
     elsewhere, whatever the inference knows of the other one.
@@ -90,7 +91,7 @@ def _is_back(node: ast.expr, names: frozenset[str]) -> bool:
             node = node.value
         elif isinstance(node, ast.Call):
             called = last_name(node.func)
-            if called == "cpu":
+            if called == "cpu" or _is_made_there(node):
                 return True
             if called in _READS:
                 return False
@@ -101,3 +102,10 @@ def _is_back(node: ast.expr, names: frozenset[str]) -> bool:
             node = node.args[0] if node.args and is_name(node.func.value, "torch") else node.func.value
         else:
             return False
+
+
+def _is_made_there(call: ast.Call) -> bool:
+    """Whether a factory of sizes is told no device; what is made of a number goes with tensors of any device."""
+    path = public_path(call.func)
+    is_sized = path.startswith("torch.") and path.removeprefix("torch.") in _OF_SIZES
+    return is_sized and keyword_of(call, "device") is None and not has_stars(call)
