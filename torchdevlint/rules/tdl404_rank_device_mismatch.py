@@ -9,7 +9,8 @@ Finds, in programs that run one process a GPU:
 - `DistributedDataParallel(model)` over NCCL, without `device_ids` or with `device_ids=[rank]`, where the model was
   moved to the same GPU in every process, because nothing in the file chooses another one;
 - a tensor of the CPU that is sent over NCCL: `dist.all_reduce(torch.tensor(n))` where the file makes its groups with
-  `init_process_group("nccl")`, or by an option that is `"nccl"` by default, and `accelerator.gather(torch.tensor(n))`.
+  `init_process_group("nccl")`, or by an option that is `"nccl"` by default, or whose other collectives send what was
+  put on a device, and `accelerator.gather(torch.tensor(n))`.
 
 ## Why is this bad?
 Ranks count through all machines, GPUs only through one. On the first machine, and on a single one, both numbers are the
