@@ -6,11 +6,10 @@ were collated, while the model or the other part of the batch was moved. The cla
 and forgets `y`. A loop over something of unknown kind counts as one over a loader if it unpacks what it gets and moves
 a part of it; so does an argument named like data, of which a function that nothing in the file calls moves a part. A
 model of unknown kind is taken to be where its inputs were moved, also in another method of its class, or where a method
-asks it to be, or where a function or an object is told a device, or chooses one, that nothing reads.
-What a tokenizer or processor of transformers gives with `return_tensors="pt"` is such a batch as well, until its `to`,
-which works in place, or its entries are moved; a model that `from_pretrained` reads is on the CPU until it is moved,
-unless it is told a `device_map`. Of `model(batch["ids"].to(device), batch["mask"])`, the part that is not moved counts
-as well.
+asks it to be, or where a device is told that nothing reads. What a tokenizer or processor of transformers gives with
+`return_tensors="pt"` is such a batch as well, until its `to`, which works in place, or its entries are moved; a model
+that `from_pretrained` reads is on the CPU until it is moved, unless it is told a `device_map`. Of
+`model(batch["ids"].to(device), batch["mask"])`, the part that is not moved counts as well.
 
 ## Why is this bad?
 A `DataLoader` gives tensors of the CPU, and pinning them does not move them either. So the first step on an accelerator

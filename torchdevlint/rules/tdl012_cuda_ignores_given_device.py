@@ -11,7 +11,7 @@ leaves `device="cuda"` or `use_cuda=True` as it is, a move that ignores the flag
 
 Also found are `if torch.cuda.is_available(): model.cuda()` of a model whose inputs go to a told device, a
 `device="cuda"` handed on, what a Module or a function of tensors makes, or what is made for an argument: with its
-dtype, as large and returned, or in one kernel with it; one alone among followed devices, be they in other files.
+dtype, as large, or in one kernel with it; one alone among followed devices.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere

@@ -112,6 +112,9 @@ def _told(frame: Frame) -> ast.AST | None:
     chosen = _chosen(function)
     if chosen is not None or frame.owner is None or function.name == "__init__":
         return chosen
+    project = frame.machine.others.project if frame.machine.others is not None else None
+    if project is not None and project.importers(project.path):
+        return None  # these make the objects, and may leave their models where they are
     kept = _kept(frame.owner)
     return kept if kept is not None and not _is_read(frame.machine.tree) else None
 

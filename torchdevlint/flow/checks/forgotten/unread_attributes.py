@@ -108,7 +108,7 @@ def _kept_in(node: ast.ClassDef) -> str | None:
 
 def _has_others(node: ast.ClassDef, init: FunctionNode) -> bool:
     """Whether others may read what the class keeps, or it moves things without saying where to."""
-    if any((dotted_path(each) or "?") not in _BASES for each in node.bases) or node.decorator_list or node.keywords:
+    if any(public_path(each) not in _BASES for each in node.bases) or node.decorator_list or node.keywords:
         return True
     if writes_behind_names(node) or reads_all(init) or _OF_DATA.search(node.name):
         return True

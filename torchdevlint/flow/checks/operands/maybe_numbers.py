@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -23,6 +23,17 @@ def may_be_number(frame: Frame, state: State, node: ast.expr) -> bool:
         node = made[0] if len(made) == 1 else node
     if not isinstance(node, ast.BinOp):
         return False
-    operands = (evaluated_silently(frame, state, each) for each in (node.left, node.right))
-    held = [each for value in operands if value is not None for _, each in alternatives(value, state.conditions)]
-    return all(each.opaque for each in held if isinstance(each, Tensor))
+    for operand in (node.left, node.right):
+        value = evaluated_silently(frame, state, operand)
+        held = [] if value is None else [each for _, each in alternatives(value, state.conditions)]
+        tensors = [each for each in held if isinstance(each, Tensor)]
+        if tensors and not (all(each.opaque for each in tensors) and _is_part(frame, operand)):
+            return False
+    return True
+
+
+def _is_part(frame: Frame, node: ast.expr) -> bool:
+    """Whether an operand is a name that results are unpacked to, or the sum of a list of such."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "sum"
+    return isinstance(node, ast.Name) and any(unpacked_to(frame.function or frame.machine.tree, node.id))
