@@ -7,17 +7,12 @@ Finds functions with a parameter `device` or `map_location` that they never read
 - they read a checkpoint with `map_location="cpu"` and give it back;
 - they move whatever they are given, but for one case, or are called `to` or `change_device`, and move nothing;
 - they move several things but one, also as `to` of an object, or make one of two as large there;
-- they make an index or a summand there, and what they return on the CPU, or register a buffer anew on the CPU;
 - they choose one themselves, or read it only if it is None;
 - they move to it where it may be None, though it has a default: `self.device = device or "cpu"; self.to(device)`;
 - they call a function or class of the file, or `super().__init__(..)`, that takes it too and is not given it.
 
 So are functions that ask for `x.device` and never read the answer, where an argument goes to that model as it came or
 what is on the CPU leaves them or meets what they were given; and those that ask whether `x` is elsewhere and leave it.
-An object that is told a device and keeps it, which no method reads though one returns what a factory made, is one more.
-Without a parameter for it: what stays behind beside its like, where an equal thing is moved. That is one of several
-arguments that are calculated with, one of two tensors that come in the same way and leave together, one part under a
-flag for CUDA, one attribute of an object that moves the others.
 
 ## Why is this bad?
 The caller says where the result is to be, and nothing happens. It is on the CPU, and the error comes later, in another
@@ -41,6 +36,10 @@ def causal_mask(size, device=None):
 def causal_mask(size, device=None):
     return torch.full((size, size), float("-inf"), device=device).triu(1)
 ```
+The same is reported of an object that keeps a device which no method reads, though one returns what a factory made; of
+what is returned on the CPU beside an index that is made on the device; and, without a parameter for it, of what stays
+behind beside its like: one of several arguments that are calculated with, one of two tensors that come in the same way
+and leave together, one part under a flag for CUDA, one attribute of an object that moves the others.
 
 ## Fix safety
 The fix hands the parameter on. It is safe where callers who leave it out get what they got: it has no default, the same
