@@ -26,6 +26,7 @@ class Net(nn.Module):
         return self.rnn(x, hidden)
 """
 MAIN = """import torch
+from torch.utils._pytree import tree_map as each
 from helper import place
 from net import Net
 
@@ -39,6 +40,7 @@ def main(loader):
 if __name__ == "__main__":
     main(torch.utils.data.DataLoader(range(8)))
 """
+PLACES, KEEPS = "lambda h: h.to(place())", "lambda h: h.detach()"
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,8 @@ if __name__ == "__main__":
         pytest.param("", "", True, id="as it is made"),
         pytest.param("init_hidden(8)", "init_hidden(8).to(place())", False, id="moved at once"),
         pytest.param("    for x", "    hidden = hidden.to(place())\n    for x", False, id="moved later"),
+        pytest.param("    for x", f"    hidden = each({PLACES}, hidden)\n    for x", False, id="moved by parts"),
+        pytest.param("    for x", f"    hidden = each({KEEPS}, hidden)\n    for x", True, id="mapped alone"),
         pytest.param("net.init_hidden(8)", "getattr(net, 'init_hidden')(8)", False, id="got by a text"),
         pytest.param("place()), hidden)", "place()), hidden.detach())", True, id="another method"),
     ],

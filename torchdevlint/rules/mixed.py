@@ -225,7 +225,8 @@ def claim(fact: MixedDevices, first: Creation) -> str:
     if fact.operation == TYPED_ALIKE:
         return f"{made}, which is returned with the dtype of {code(fact.other.text)}, but not its device"
     if is_first_state(fact):
-        return f"{made}, which callers get, and {is_on(fact.other.text, fact.other.device)}"
+        meant = f"the model is on {code(fact.other.text)}" if fact.other.text.endswith(".device") else ""
+        return f"{made}, which callers get, and {meant or is_on(fact.other.text, fact.other.device)}"
     if is_kept(fact):
         return f"{made}, and the same object keeps {code(fact.other.text)} on {fact.other.device}"
     return f"{made}, and {is_on(fact.other.text, fact.other.device)}"

@@ -121,8 +121,25 @@ def _unpack(
 ) -> None:
     count, value = len(target.elts), parts_of_helped(frame, target, value, state, value_node)
     whole = value_node if isinstance(value_node, ast.Call) else None
+    ends = _around_star(frame, target, value_node, state)
     for place, each in enumerate(target.elts):
-        assign(frame, each, part_of(value, place, count), state, whole)
+        assign(frame, each, ends[place] if place in ends else part_of(value, place, count), state, whole)
+
+
+def _around_star(
+    frame: Frame, target: ast.Tuple | ast.List, value_node: ast.expr | None, state: State
+) -> dict[int, Value]:
+    """What the targets before and behind a star get of a tuple with one: ``n, *dims, d = *x.shape, x.device``."""
+    written = value_node.elts if isinstance(value_node, (ast.Tuple, ast.List)) else []
+    stars = [[at for at, each in enumerate(held) if isinstance(each, ast.Starred)] for held in (written, target.elts)]
+    if len(stars[0]) != 1 or len(stars[1]) > 1:
+        return {}
+    star, count = stars[0][0], len(target.elts)
+    first, last = (stars[1][0], count - stars[1][0] - 1) if stars[1] else (count, count)
+    found = {place: written[place] for place in range(min(first, star))}
+    for back in range(1, min(last, len(written) - star - 1) + 1):
+        found[count - back] = written[-back]
+    return {place: frame.evaluate(each, state) for place, each in found.items()}
 
 
 def part_of(value: Value, place: int, count: int) -> Value:

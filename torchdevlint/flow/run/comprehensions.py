@@ -13,7 +13,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Map, Seq, Value
 from torchdevlint.source.nodes import inside, nodes_in
 
-_MAX_ITEMS = 4
+_MAX_ITEMS = 8
 """Up to how many items a comprehension is evaluated for each of them."""
 
 

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.annotations import annotated_tensor
+from torchdevlint.flow.scope.call_sites import given_to
+from torchdevlint.flow.scope.mapped_moves import left_behind_copies
 from torchdevlint.flow.state.devices import HOST, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -38,7 +40,8 @@ def observe(activation: Frame, state: State) -> None:
     A list or dict of tensors counts as what it holds. What is unknown on one of several paths tells nothing of the CPU;
     and where one call gives what is not known, a function that asks tensors for their device is written for any.
     What a script does when it is run, such as a trial on random numbers, says nothing of other users; what it has
-    brought back to the CPU before is meant to be there.
+    brought back to the CPU before is meant to be there. What the caller has a copy of on a device is held to be on the
+    CPU itself.
     """
     function, observed = activation.function, activation.machine.observed
     caller = activation.called_at[1].function if activation.called_at is not None else None
@@ -53,6 +56,8 @@ def observe(activation: Frame, state: State) -> None:
     for name, value in state.env.items():
         if type(value) in _NO_TENSORS:
             continue
+        if type(value) is Unknown and _is_left_behind(activation, name):
+            value = state.env[name] = Unknown(HOST)
         if type(value) is Unknown and value.given is None and _is_said_to_be_tensor(function, name):
             activation.machine.told_nothing.add(function)
         given = [each for each in _given_in(value) if _is_placed(each)]
@@ -64,6 +69,18 @@ def observe(activation: Frame, state: State) -> None:
                 observed[function, name] = observed.get((function, name), True) and here
         elif type(value) is Unknown and value.given is None and _asks_for_place(function):
             observed[function, name] = False
+
+
+def _is_left_behind(activation: Frame, name: str) -> bool:
+    """Whether the caller gives a parameter what it has a copy of on a device: ``there = rows.to(device)``."""
+    function, called = activation.function, activation.called_at
+    if called is None or called[1].function is None:
+        return False
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    left = left_behind_copies(called[1].function)
+    given = given_to(called[0], function, name) if left and isinstance(called[0], ast.Call) else None
+    return isinstance(given, ast.Name) and given.id in left
 
 
 @once_a_node

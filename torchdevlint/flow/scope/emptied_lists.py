@@ -43,7 +43,7 @@ def _emptied(statement: ast.stmt) -> Iterator[str]:
         parts = [(target, value)]
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             parts = list(zip(target.elts, value.elts, strict=True))
-        yield from (path for one, made in parts if _is_empty(made) and (path := dotted_path(one)) is not None)
+        yield from (path for one, made in parts if is_empty_container(made) and (path := dotted_path(one)) is not None)
     call = statement.value if isinstance(statement, ast.Expr) else None
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "clear":
         path = dotted_path(call.func.value)
@@ -51,7 +51,8 @@ def _emptied(statement: ast.stmt) -> Iterator[str]:
             yield path
 
 
-def _is_empty(node: ast.expr) -> bool:
+def is_empty_container(node: ast.expr) -> bool:
+    """``[]``, ``list()``, ``deque(maxlen=3)``."""
     if isinstance(node, ast.Call):
         return public_path(node.func) in _EMPTY and not node.args
     return isinstance(node, ast.List) and not node.elts

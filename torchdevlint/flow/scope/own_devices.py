@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.mapped_moves import moved_in_parts
 from torchdevlint.flow.scope.names import dotted_path, is_dtype, last_name, whole_of
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import FunctionNode
@@ -74,7 +75,25 @@ def _moved_names(tree: ast.Module) -> frozenset[str]:
     for loop in loops:
         if (dotted_path(loop.target) or "") in found:
             found.update(filter(None, [dotted_path(loop.iter)]))
+    found.update(filter(None, map(dotted_path, _moved_in_parts(tree))))
     return frozenset(found)
+
+
+@once_a_node
+def _moved_in_parts(tree: ast.Module) -> list[ast.expr]:
+    """What a file moves item by item: ``[h.to(device) for h in net.init_hidden(3)]``."""
+    mapping = [*nodes_in(tree, ast.ListComp), *nodes_in(tree, ast.GeneratorExp), *nodes_in(tree, ast.DictComp)]
+    given = (each for node in (*mapping, *_given_lambdas(tree)) for each in moved_in_parts(node, _moves))
+    return list(given)
+
+
+def _given_lambdas(tree: ast.Module) -> Iterator[ast.Call]:
+    calls = nodes_in(tree, ast.Call) if nodes_in(tree, ast.Lambda) else ()
+    return (each for each in calls if any(isinstance(one, ast.Lambda) for one in each.args))
+
+
+def _moves(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in torch_api.MOVE_METHODS
 
 
 def brings(method: FunctionNode, name: str) -> bool:
@@ -102,6 +121,7 @@ def is_placed_by_callers(tree: ast.Module, name: str) -> bool:
         return False
     moves = (each.func for each in nodes_in(tree, ast.Call) if isinstance(each.func, ast.Attribute))
     held = {id(each.value) for each in moves if each.attr in torch_api.CONVERSIONS}
+    held |= set(map(id, _moved_in_parts(tree)))
     if any(id(each) in held for each in calls):
         return True
     bound = [each for each in assignments_in(tree) if any(one in nodes_in(each.node, ast.Call) for one in calls)]

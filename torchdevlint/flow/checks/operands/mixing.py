@@ -16,9 +16,10 @@ from torchdevlint.flow.checks.registration.registering import attribute_of, kept
 from torchdevlint.flow.events import Collected, Mixed
 from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.flow.kinds.sizes import is_one_element
+from torchdevlint.flow.kinds.sizes import is_made_empty, is_one_element
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.replaced_by_then import is_replaced_by_then
 from torchdevlint.flow.state.devices import LOADER, MODEL, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.values import Site, Tensor
@@ -29,6 +30,9 @@ from torchdevlint.source.nodes import is_below, nodes_in
 _MAX_FURTHER = 8
 """How many other creations behind an operand a fact names."""
 _JOINING = frozenset(f"`torch.{name}()`" for name in "stack cat concat concatenate hstack vstack column_stack".split())
+_MASKED = frozenset({"`.masked_fill()`", "`.masked_fill_()`", "`torch.where()`"})
+_CHANGE_SIZE = frozenset({"resize_", "resize_as_", "set_"})
+"""Methods that give an empty tensor another size, as a call does that is told to write there."""
 
 
 class _Memory:
@@ -56,10 +60,14 @@ def _note_mixed(event: Mixed) -> None:
         return
     if other[1].device == MODEL and _is_where_the_model_goes(frame, stayed[1]):
         return
+    if _fails_anywhere(machine, node, operation, stayed[1], other[1]):
+        return
     argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
     made = () if _is_put_on_another(stayed[1]) else stayed[1].creations
     sites = [site for site in made if argument is None or not site.converted]
     sites = [site for site in sites if stands(frame, site) and not _is_filled_with(frame, site, argument)]
+    if frame.owner is not None:
+        sites = [site for site in sites if not is_replaced_by_then(frame.owner.node, site.node, node)]
     if made and not sites:
         return
     place = placement.literal_place(frame, other[1])
@@ -102,6 +110,15 @@ def _note_mixed(event: Mixed) -> None:
         key = "mixed", site or node
         machine.record(key, partial(make, site), state, argument)
         machine.arrivals.note_finding(frame.function, key, machine.standing, other[1])
+
+
+def _fails_anywhere(machine: Machine, node: ast.AST, operation: str, stayed: Tensor, other: Tensor) -> bool:
+    """Whether ``torch.empty(0)`` would meet something by its shape, which it never fits: no program comes there."""
+    if not (isinstance(node, (ast.BinOp, ast.Compare)) or operation in _MASKED) or other.ndim == 0:
+        return False
+    if not is_made_empty(stayed, (0,)) or not _CHANGE_SIZE.isdisjoint(machine.words):
+        return False
+    return all(each.arg != "out" for each in nodes_in(machine.tree, ast.keyword))
 
 
 def _is_filled_with(frame: Frame, site: Site, argument: str | None) -> bool:

@@ -18,7 +18,14 @@ from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_short_for_a_loss
-from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
+from torchdevlint.flow.scope.names import (
+    dotted_path,
+    is_cpu_spec,
+    last_name,
+    parameter_names,
+    places_in,
+    public_path,
+)
 from torchdevlint.flow.scope.origins import made_of
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.arguments import Arguments
@@ -30,7 +37,7 @@ from torchdevlint.flow.state.tensors import is_told_device
 from torchdevlint.flow.state.values import Ref, Site, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import AnyFunction
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|transform|preprocess|init|load|read")
 """Words of what is prepared on the CPU, or before anything moves."""
@@ -76,7 +83,7 @@ def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: O
         return
     for at, value in operands:
         for name in _names(frame, at) if _is_unknown(value) else ():
-            if not _may_be_elsewhere(frame, state, name, operation == GRADIENT):
+            if not _may_be_elsewhere(frame, state, name, operation == GRADIENT) or _is_left_to_cpu(function, at):
                 break
             for stayed_at, stayed in made:
                 if all(_is_sized_after(function, site, name) for site in stayed.creations):  # type: ignore[attr-defined]
@@ -168,8 +175,38 @@ def _is_moved(function: ast.AST, name: str) -> bool:
     return any(isinstance(part, ast.Name) and part.id == name for each in receivers for part in inside(each))
 
 
+def _is_left_to_cpu(function: AnyFunction, at: ast.expr) -> bool:
+    """Whether the function has brought its model to the CPU before: ``model = model.to("cpu")``."""
+    return any(line < at.lineno for line in _models_brought_back(function))
+
+
+@once_a_node
+def _models_brought_back(function: AnyFunction) -> list[int]:
+    """The lines in which a function brings a model to the CPU, which is what it calls, or its methods."""
+    moves = ((each, each.func.value) for each in nodes_in(function, ast.Call) if isinstance(each.func, ast.Attribute))
+    held = [(each.lineno, dotted_path(value)) for each, value in moves if _is_to_cpu(each)]
+    called = [dotted_path(each.func) or "" for each in nodes_in(function, ast.Call)] if held else []
+    return [line for line, name in held if name and (name in called or _has_own_methods(name, called))]
+
+
+def _is_to_cpu(call: ast.Call) -> bool:
+    name = last_name(call.func)
+    return (name == "cpu" and not call.args) or (name == "to" and any(map(is_cpu_spec, places_in(call))))
+
+
+def _has_own_methods(name: str, called: list[str]) -> bool:
+    """Whether a method of it is called that no tensor has."""
+    methods = (each.removeprefix(f"{name}.") for each in called if each.startswith(f"{name}."))
+    return any(not torch_api.is_of_tensors(each) and each not in torch_api.MOVE_METHODS for each in methods)
+
+
 def _is_of_the_host(frame: Frame, state: State, made: ast.expr) -> bool:
-    """Whether a library of the host made it, or it was brought there: ``x.cpu()``, ``np.f(y)``."""
+    """Whether a library of the host made it, or it was brought there: ``x.cpu()``, ``np.f(y)``.
+
+    So are the rows of a data set, as it keeps them: ``loader.dataset[:]``.
+    """
+    if any(_is_data_set(each) for each in inside(made)):
+        return True
     for each in (call for call in inside(made) if isinstance(call, ast.Call)):
         if isinstance(each.func, ast.Attribute) and each.func.attr in ("cpu", "numpy", "tolist", "from_numpy"):
             return True
@@ -177,6 +214,11 @@ def _is_of_the_host(frame: Frame, state: State, made: ast.expr) -> bool:
         if isinstance(called, Ref) and called.name.partition(".")[0] in _OF_THE_HOST:
             return True
     return False
+
+
+def _is_data_set(node: ast.AST) -> bool:
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name.lower().endswith(("dataset", "data_set"))
 
 
 def _is_sized_after(function: AnyFunction, site: Site, name: str) -> bool:
