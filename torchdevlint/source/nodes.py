@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
+
+from msgspec import Struct
 
 _PLAIN = frozenset(
     "arg attr conversion ctx is_async kwd_attrs level module name op ops rest simple str type_comment "
@@ -24,6 +26,8 @@ Node = TypeVar("Node", bound=ast.AST)
 Result = TypeVar("Result")
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_HOLD_BLOCKS = {kind for kind in ast.stmt.__subclasses__() if "body" in kind._fields}.difference(_DEFINITIONS)
+"""Statements with blocks of statements that are run where they stand."""
 _LEAVES = (ast.Name, ast.Constant, ast.alias, ast.Global, ast.Nonlocal)
 
 
@@ -125,7 +129,7 @@ def own_blocks_in(scope: ast.AST) -> Iterator[list[ast.stmt]]:
                 block = getattr(holder, name, None)
                 if isinstance(block, list) and block:
                     yield block
-                    below += (each for each in block if not isinstance(each, _DEFINITIONS))
+                    below += [each for each in block if type(each) in _HOLD_BLOCKS]
         level = below
 
 
@@ -139,7 +143,7 @@ def keyword_of(call: ast.Call, name: str) -> ast.expr | None:
     return next((each.value for each in call.keywords if each.arg == name), None)
 
 
-class Assignment(NamedTuple):
+class Assignment(Struct):
     """What binds targets to a value: ``a = b = v``, ``a: T = v``, ``(a := v)``."""
 
     targets: list[ast.expr]

@@ -34,7 +34,7 @@ def _converts(call: ast.Call) -> bool:
 
 def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
     """``send_to(batch, device)`` as a statement, of a function of another file: it may move the batch in place."""
-    if not any(map(says_device, (call.func, *arguments_of(call)))):
+    if not call.args or not any(map(says_device, (call.func, *arguments_of(call)))):
         return
     if isinstance(frame.evaluate(call.func, state), (Func, Obj, Library)):
         return

@@ -37,7 +37,10 @@ def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
     arguments = Arguments([], {})
     for each in node.args:
         if not isinstance(each, ast.Starred):
-            arguments.positional.append((each, as_handed_on(frame, each, frame.evaluate(each, state), state)))
+            value = frame.evaluate(each, state)
+            if type(value) is Const:
+                value = as_handed_on(frame, each, value, state)
+            arguments.positional.append((each, value))
             continue
         value = unpacked(frame.evaluate(each.value, state))
         if isinstance(value, Seq) and value.items is not None:
@@ -52,7 +55,8 @@ def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
     for keyword in node.keywords:
         value = frame.evaluate(keyword.value, state)
         if keyword.arg is not None:
-            value = as_handed_on(frame, keyword.value, value, state)
+            if type(value) is Const:
+                value = as_handed_on(frame, keyword.value, value, state)
             arguments.keywords[keyword.arg] = (keyword.value, value)
             continue
         arguments.double_starred = arguments.double_starred or not (isinstance(value, Map) and value.closed)

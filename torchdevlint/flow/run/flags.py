@@ -31,9 +31,9 @@ def _changes_in_rounds(frame: Frame, name: ast.Name) -> bool:
     return outcome_without(tree, name) is None or name.id in bound_in_loops(tree)
 
 
-def as_handed_on(frame: Frame, node: ast.expr, value: Value, state: State) -> Value:
+def as_handed_on(frame: Frame, node: ast.expr, value: Const, state: State) -> Value:
     """What a function is given: a constant that switches the accelerator off decides no test there either."""
-    if type(value) is not Const or type(value.value) is not bool or not isinstance(node, ast.Name):
+    if type(value.value) is not bool or not isinstance(node, ast.Name):
         return value
     if decides(frame, node, state) or outcome_without(frame.machine.reading.tree_here, node) is not value.value:
         return value

@@ -148,7 +148,7 @@ def _combine(
         return Tensor(TOP, _result_ndim([value for _, value in tensors], with_unknown=False))
     if in_place and isinstance(operands[0][1], Tensor):
         return operands[0][1]
-    with_unknown = any(type(value) is Unknown for _, value in operands)
+    with_unknown = Unknown in {type(value) for _, value in operands}
     return _result([value for _, value in tensors], with_unknown, strict)
 
 

@@ -16,7 +16,10 @@ from torchdevlint.flow.state.values import (
     NONE,
     Choice,
     Conditions,
+    Const,
+    Library,
     Map,
+    Obj,
     Seq,
     Site,
     Step,
@@ -29,12 +32,16 @@ from torchdevlint.flow.state.values import (
 def write(attributes: dict[str, Value], name: str, value: Value, first: Conditions, conditions: Conditions) -> None:
     """Joins what is known with a further value; `first` are the conditions of what was written first."""
     known = attributes.get(name)
-    if known is None or (_is_unsaid(known) and _is_kept(value)):
+    if known is None or (type(value) in _ONE and known == value) or (_is_unsaid(known) and _is_kept(value)):
         attributes[name] = value
     elif _are_arms(known, first, conditions) and _is_fresh_in_one(both := join(known, value, first, conditions)):
         attributes[name] = both
     elif not (_is_kept(known) and _stays(value)) and not is_made_alike(known, value):
         attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
+
+
+_ONE = frozenset({Const, Library, Obj, Tensor, Unknown})
+"""Kinds of values that are not several: written once more, such a one tells nothing new."""
 
 
 def _are_arms(known: Value, first: Conditions, conditions: Conditions) -> bool:

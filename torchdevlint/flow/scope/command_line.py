@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.scope.asked_paths import is_resized
@@ -61,6 +62,11 @@ def _fixed(tree: ast.Module) -> dict[tuple[str, str], bool]:
 
 def _is_bound_once(tree: ast.Module, name: str) -> bool:
     """Whether one statement of the top level binds a name, outside of loops, and no function does."""
-    if name in bound_in_loops(tree) or any(name in each.names for each in nodes_in(tree, ast.Global)):
+    if _times_bound_on_top(tree).get(name) != 1 or name in bound_in_loops(tree):
         return False
-    return sum(each.id == name and isinstance(each.ctx, ast.Store) for each in own_nodes_in(tree, ast.Name)) == 1
+    return not any(name in each.names for each in nodes_in(tree, ast.Global))
+
+
+@once_a_node
+def _times_bound_on_top(tree: ast.Module) -> Counter[str]:
+    return Counter(each.id for each in own_nodes_in(tree, ast.Name) if type(each.ctx) is ast.Store)

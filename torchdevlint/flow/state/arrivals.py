@@ -130,9 +130,13 @@ def _argument(function: ast.AST | None, tensor: Tensor) -> ast.arg | None:
     One that turned out to be a tensor by its use is known by its name in the `function` that is run, and what was made
     of it by its place.
     """
-    as_it_came = bool(tensor.steps) and not tensor.moved and not any(_is_move(each.node) for each in tensor.steps[1:])
-    node = tensor.steps[0].node if as_it_came else None
-    if isinstance(node, ast.arg) or function is None or node is None:
+    if not tensor.steps or tensor.moved:
+        return None
+    first, *later = tensor.steps
+    if later and any(_is_move(each.node) for each in later):
+        return None
+    node = first.node
+    if isinstance(node, ast.arg) or function is None:
         return node if isinstance(node, ast.arg) else None
     names = [node.id] if isinstance(node, ast.Name) else []
     names += [tensor.device.name] if tensor.device.origin is Origin.ARGUMENT else []

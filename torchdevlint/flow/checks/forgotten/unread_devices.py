@@ -161,8 +161,9 @@ def _told_in(function: FunctionNode) -> Told | None:
 def _devices_bound_in(function: FunctionNode) -> list[tuple[str, ast.expr]]:
     """Names of devices and what they are assigned, also in ``n, d, device = *x.shape, x.device``."""
     found = []
-    for targets, value, _ in assignments_in(function):
-        for target in targets:
+    for assigned in assignments_in(function):
+        value = assigned.value
+        for target in assigned.targets:
             if type(target) is ast.Name:
                 pairs: Iterable[tuple[ast.expr, ast.expr]] = [(target, value)]
             elif type(target) is ast.Tuple and type(value) is ast.Tuple:

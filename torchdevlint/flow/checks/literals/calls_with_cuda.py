@@ -56,8 +56,8 @@ def _note_operands(event: Operated) -> None:
     frame, operands = event.frame, event.operands
     if frame.function is None or frame.depth or frame.machine.in_child or len(operands) < 2:
         return
-    tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
-    if not any(value.device.origin is Origin.LITERAL for _, value in tensors):
+    tensors = [(at, value) for at, value in operands if type(value) is Tensor]
+    if Origin.LITERAL not in {value.device.origin for _, value in tensors}:
         return
     unknown = {
         each.id: (each, value)

@@ -8,6 +8,7 @@ method for moving its objects, knows that it may be on the CPU.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.checks.registration.kept_together import leaves
 from torchdevlint.flow.events import FileStarted, FunctionEnded, Mixed, Operated
@@ -45,15 +46,17 @@ def _begin(event: FileStarted) -> None:
 def _rebound_in(owner: ast.ClassDef) -> frozenset[str]:
     """The attributes that ``__init__`` writes with a word for a place, and another method without one."""
     methods = [each for each in owner.body if isinstance(each, ast.FunctionDef)]
-    first = {name for each in methods if each.name == "__init__" for name, placed in _written_in(each) if placed}
-    later = {name for each in methods if each.name != "__init__" for name, placed in _written_in(each) if not placed}
-    return frozenset(first & later)
+    first = {name for each in methods if each.name == "__init__" for name, at in _written_in(each) if _says_place(at)}
+    later = (pair for each in methods if first and each.name != "__init__" for pair in _written_in(each))
+    return frozenset(name for name, at in later if name in first and not _says_place(at))
 
 
-def _written_in(method: ast.FunctionDef) -> list[tuple[str, bool]]:
-    own = ((each, dotted_path(each.targets[0]) or "") for each in assignments_in(method))
-    calls = ((each, path) for each, path in own if path.startswith("self.") and isinstance(each.value, ast.Call))
-    return [(path.removeprefix("self."), _says_place(each)) for each, path in calls]
+def _written_in(method: ast.FunctionDef) -> Iterator[tuple[str, Assignment]]:
+    """The attributes of ``self`` that are assigned what a call gives."""
+    for each in assignments_in(method):
+        path = dotted_path(each.targets[0]) if isinstance(each.value, ast.Call) else None
+        if path is not None and path.startswith("self."):
+            yield path.removeprefix("self."), each
 
 
 def _says_place(assignment: Assignment) -> bool:

@@ -75,14 +75,13 @@ def _note_method(frame: Frame, state: State, node: ast.Call, receiver: Value, ar
 
 def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: Operands) -> None:
     function = frame.function
-    if len(operands) < 2 or function is None:
+    unknown = [at for at, value in operands if _is_unknown(value)] if len(operands) > 1 else ()
+    if not unknown or function is None:
         return
     conditions = state.conditions
     made = [(at, each) for at, value in operands for _, each in alternatives(value, conditions) if _is_made(each)]
-    if not made:
-        return
-    for at, value in operands:
-        for name in _names(frame, at) if _is_unknown(value) else ():
+    for at in unknown if made else ():
+        for name in _names(frame, at):
             if not _may_be_elsewhere(frame, state, name, operation == GRADIENT) or _is_left_to_cpu(function, at):
                 break
             for stayed_at, stayed in made:
@@ -141,8 +140,10 @@ def _is_made(value: Value) -> bool:
 
 def _is_unknown(value: Value) -> bool:
     """Whether nothing says what it is; or that it is a tensor, and not where."""
-    plain = isinstance(value, Unknown) and value.given is None and not value.made_by
-    return plain or (isinstance(value, Tensor) and value.device == TOP and not value.creations)
+    kind = type(value)
+    if kind is Tensor:
+        return value.device == TOP and not value.creations  # type: ignore[attr-defined]
+    return kind is Unknown and value.given is None and not value.made_by  # type: ignore[attr-defined]
 
 
 def _may_be_elsewhere(frame: Frame, state: State, name: str, trained: bool = False) -> bool:

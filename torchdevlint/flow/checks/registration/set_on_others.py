@@ -27,8 +27,9 @@ _OPEN = "torch.nn.Module"
 
 def _note_assigned(event: AttributeAssigned) -> None:
     frame, target, value = event.frame, event.node, event.value
-    held = [each for _, each in alternatives(value)]
-    if not any(isinstance(each, (Seq, Map)) for each in held) or not isinstance(event.receiver, Library):
+    if not isinstance(event.receiver, Library):
+        return
+    if not any(isinstance(each, (Seq, Map)) for _, each in alternatives(value)):
         return
     machine, method, holder = frame.machine, frame.function, dotted_path(target.value)
     if event.receiver.name != _OPEN or method is None or holder is None or machine.reading.is_elsewhere:
