@@ -455,7 +455,7 @@ FUNCTIONS = {
         "attribute_of_object is_any_of self_of relocate write_attribute keep adopt on_the_model registered"
         " attribute_of_library"
     ),
-    "flow.run.observing": "observe",
+    "flow.run.observing": "observe as_left",
     "flow.run.operand_kinds": "told_by_other calculated_with",
     "flow.run.operations": "combine product_ndim matrix_product check index assign_index created",
     "flow.run.outputs": (

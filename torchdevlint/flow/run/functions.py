@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.run.binding import bind_parameters
 from torchdevlint.flow.run.closures import keep_around, kept_around
 from torchdevlint.flow.run.decorated import as_handed_on
-from torchdevlint.flow.run.observing import observe
+from torchdevlint.flow.run.observing import as_left, observe
 from torchdevlint.flow.run.relevance import is_entered, is_in_vain, widened
 from torchdevlint.flow.scope.fallbacks import gives_an_argument
 from torchdevlint.flow.scope.names import defaults, positional_names
@@ -58,7 +58,7 @@ def run_function(
     every = (*arguments, *keywords.values())
     if is_in_vain(frame, node, function, every) or is_entered(frame, state, node, function, every):
         return UNKNOWN
-    arguments, keywords = as_handed_on(frame, function, arguments, keywords)
+    arguments, keywords = as_left(frame, node, *as_handed_on(frame, function, arguments, keywords))
     if function.receiver is not None:
         arguments = (function.receiver, *arguments)
     if frame.depth >= MAX_DEPTH or not machine.may_run(function):

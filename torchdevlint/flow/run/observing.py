@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.call_sites import given_to
@@ -40,8 +40,7 @@ def observe(activation: Frame, state: State) -> None:
     A list or dict of tensors counts as what it holds. What is unknown on one of several paths tells nothing of the CPU;
     and where one call gives what is not known, a function that asks tensors for their device is written for any.
     What a script does when it is run, such as a trial on random numbers, says nothing of other users; what it has
-    brought back to the CPU before is meant to be there. What the caller has a copy of on a device is held to be on the
-    CPU itself.
+    brought back to the CPU before is meant to be there.
     """
     function, observed = activation.function, activation.machine.observed
     caller = activation.called_at[1].function if activation.called_at is not None else None
@@ -56,8 +55,8 @@ def observe(activation: Frame, state: State) -> None:
     for name, value in state.env.items():
         if type(value) in _NO_TENSORS:
             continue
-        if type(value) is Unknown and _is_left_behind(activation, name):
-            value = state.env[name] = Unknown(HOST)
+        if type(value) is Unknown and value.given in (None, HOST):
+            _note_left_behind(activation, name, value)
         if type(value) is Unknown and value.given is None and _is_said_to_be_tensor(function, name):
             activation.machine.told_nothing.add(function)
         given = [each for each in _given_in(value) if _is_placed(each)]
@@ -69,6 +68,34 @@ def observe(activation: Frame, state: State) -> None:
                 observed[function, name] = observed.get((function, name), True) and here
         elif type(value) is Unknown and value.given is None and _asks_for_place(function):
             observed[function, name] = False
+
+
+def as_left(
+    frame: Frame, node: ast.AST, arguments: Sequence[Value], keywords: Mapping[str, Value]
+) -> tuple[Sequence[Value], Mapping[str, Value]]:
+    """The arguments; on the CPU are those of which the caller has a copy elsewhere: ``there = x.to(device)``."""
+    left = left_behind_copies(frame.function) if frame.function is not None else frozenset()
+    if not left or not isinstance(node, ast.Call) or len(node.args) != len(arguments):
+        return arguments, keywords
+    named = {each.arg: each.value for each in node.keywords}
+    given = [_as_left(left, at, value) for at, value in zip(node.args, arguments, strict=True)]
+    return given, {name: _as_left(left, named.get(name), value) for name, value in keywords.items()}
+
+
+def _as_left(left: frozenset[str], at: ast.expr | None, value: Value) -> Value:
+    return Unknown(HOST) if type(value) is Unknown and isinstance(at, ast.Name) and at.id in left else value
+
+
+def _note_left_behind(activation: Frame, name: str, value: Unknown) -> None:
+    """Remember what a call gives that leaves it behind, or of which nothing is known: both together tell nothing."""
+    function, arrivals = activation.function, activation.machine.arrivals
+    assert function is not None
+    if value.given is None:
+        arrivals.open.add((function, name))
+    elif _is_left_behind(activation, name):
+        arrivals.left_behind.add((function, name))
+    if (function, name) in arrivals.open & arrivals.left_behind:
+        activation.machine.observed[function, name] = False
 
 
 def _is_left_behind(activation: Frame, name: str) -> bool:

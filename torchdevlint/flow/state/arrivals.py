@@ -41,6 +41,10 @@ class Arrivals:
         """Parameters that a call gives something which is neither on the CPU nor where an argument is."""
         self.brought_back: dict[Parameter, bool] = {}
         """Whether all that the program of the file itself gives a parameter is on the CPU by name: ``x.cpu()``."""
+        self.left_behind: set[Parameter] = set()
+        """Parameters that a call gives what its function has a copy of on a device."""
+        self.open: set[Parameter] = set()
+        """Parameters that a call gives something of which nothing is known."""
         self.given: dict[Parameter, bool] = {}
         """Whether calls of this file give a parameter anything but None; of what they do not call nothing is told."""
         self.read_on_host: dict[Parameter, set[ast.AST]] = {}
