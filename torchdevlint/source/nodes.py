@@ -119,18 +119,18 @@ def own_nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
     return _walked_alone(scope).get(kind, [])
 
 
-def own_blocks_in(scope: ast.AST) -> Iterator[list[ast.stmt]]:
+@once_a_node
+def own_blocks_in(scope: ast.AST) -> list[list[ast.stmt]]:
     """The blocks of statements of a scope itself, not of the functions and classes that it defines."""
-    level: list[ast.AST] = [scope]
+    found, level = list[list[ast.stmt]](), [scope]
     while level:
-        below: list[ast.AST] = []
-        for holder in level:
-            for name in ("body", "orelse", "finalbody"):
-                block = getattr(holder, name, None)
-                if isinstance(block, list) and block:
-                    yield block
-                    below += [each for each in block if type(each) in _HOLD_BLOCKS]
+        below = list[ast.AST]()
+        for block in (getattr(holder, name, None) for holder in level for name in ("body", "orelse", "finalbody")):
+            if isinstance(block, list) and block:
+                found.append(block)
+                below += [each for each in block if type(each) in _HOLD_BLOCKS]
         level = below
+    return found
 
 
 def arguments_of(call: ast.Call) -> list[ast.expr]:
