@@ -12,7 +12,7 @@ from torchdevlint.flow.scope.uses import Scope, uses_in
 from torchdevlint.flow.state.classes import is_module_class
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Cls, Ref, Value
+from torchdevlint.flow.state.values import UNKNOWN, Cls, Ref, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
@@ -77,10 +77,14 @@ def is_of_another_framework(frame: Frame, annotation: ast.expr | None) -> bool:
         return False
     nothing = State({})
     for each in named_in(annotation):
-        kind = frame.evaluate(each, nothing)
+        kind = UNKNOWN if isinstance(each, ast.Name) and each.id in _PLAIN else frame.evaluate(each, nothing)
         if isinstance(kind, Ref) and not kind.name.startswith("builtins.") and _is_of_others(*kind.name.split(".")):
             return True
     return False
+
+
+_PLAIN = frozenset({"bool", "bytes", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type"})
+"""Names of built-in types, which nobody gives another meaning."""
 
 
 def _is_of_others(library: str, *names: str) -> bool:

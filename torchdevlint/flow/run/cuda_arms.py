@@ -23,6 +23,8 @@ def asks_for_cuda(test: ast.expr) -> bool:
 
 def refine_cuda(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
     """Where ``x.is_cuda`` holds, `x` is none of its alternatives that are on the CPU."""
+    if not isinstance(test, (ast.Attribute, ast.Compare)):
+        return
     for arm, outcome in ((holds, True), (fails, False)):
         tensor = asked_off_host(test, outcome) if arm is not None else None
         path = dotted_path(tensor) if tensor is not None else None

@@ -49,7 +49,9 @@ def _held(node: ast.expr) -> ast.expr:
 @once_a_node
 def left_behind_copies(function: ast.AST) -> frozenset[str]:
     """The names that a function binds once at most, and whose copy on a device it binds to another name."""
-    found = {name for each in own_assignments_in(function) for name in _copied(each.value) - _targets(each.targets)}
+    moves = any(map(is_plain_move, nodes_in(function, ast.Call)))
+    assigned = own_assignments_in(function) if moves else ()
+    found = {name for each in assigned for name in _copied(each.value) - _targets(each.targets)}
     if not found:
         return frozenset()
     bound = Counter(each.id for each in nodes_in(function, ast.Name) if isinstance(each.ctx, ast.Store))

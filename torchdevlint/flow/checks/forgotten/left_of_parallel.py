@@ -173,8 +173,8 @@ def _taken_by(statement: ast.stmt, number: int) -> Iterator[_Taken]:
     if isinstance(taken, ast.Subscript):
         holder, key = dotted_path(taken.value), f"[{ast.unparse(taken.slice)}]"
     elif isinstance(taken, ast.Call) and isinstance(taken.func, ast.Attribute) and taken.args:
-        holder = dotted_path(taken.func.value) if taken.func.attr == "get" else None
-        key = f"[{ast.unparse(taken.args[0])}]"
+        if taken.func.attr == "get":
+            holder, key = dotted_path(taken.func.value), f"[{ast.unparse(taken.args[0])}]"
     elif isinstance(taken, ast.Name) and isinstance(target, ast.Name) and target.id.startswith(f"{taken.id}_"):
         holder, key = taken.id, target.id.removeprefix(taken.id)
     if holder is not None and (isinstance(target, ast.Name) or _item(target)):
