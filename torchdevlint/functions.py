@@ -192,6 +192,7 @@ FUNCTIONS = {
     "flow.checks.operands.typed_alike": "",
     "flow.checks.operands.unseen_layers": "is_filled_here",
     "flow.checks.operands.users_reads": "is_for_users is_detached_for_users",
+    "flow.checks.operands.witnesses": "witness_of is_moved_where_told is_fed_alone",
     "flow.checks.processes.children": (
         "run_in_child depends_on_configuration needs_accelerator is_placed may_be_cpu placed_in"
     ),
@@ -322,7 +323,7 @@ FUNCTIONS = {
     "flow.programs.machines.machines": "",
     "flow.programs.machines.needed_by_callers": "is_needed_by_callers",
     "flow.programs.machines.needing_cuda": "",
-    "flow.programs.placed.collated_in_place": "is_in_place is_moved_by_model",
+    "flow.programs.placed.collated_in_place": "is_in_place may_bring_inputs is_moved_by_model",
     "flow.programs.placed.definitions": (
         "handed_to is_decorated @bound_in is_super is_import is_of_class @attributes_set_in @own_attributes_set_in"
         " receiver_of"

@@ -195,10 +195,50 @@ class user_net(nn.Module):
         pytest.param("", "", False, id="it is moved"),
         pytest.param("user.to(device)", "user", True, id="nothing moves it"),
         pytest.param("forward(self, user)", "forward(self, item, user=None)", False, id="as one of two"),
-        pytest.param("user", "item", True, id="another one is moved"),
+        pytest.param("user", "item", False, id="under another name"),
     ],
 )
 def test_a_part_that_a_model_moves_by_its_key(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
     net = USER.replace(old, new) if old else USER
     root = application(tmp_path, using=KEYED, user_net=net, main="from using import test\n\ntest([1], 'user_net')\n")
     assert ("using.py:TDL005" in found(root)) is is_found
+
+
+STEP = """import torch
+
+def run(model, train_loader, device):
+    model.to(device)
+    for batch in train_loader:
+        model(batch["x"], batch["rows"]).sum().backward()
+
+def run_part(model, train_loader, device):
+    model.to(device)
+    for batch in train_loader:
+        model(batch["x"].to(device), batch["mask"]).sum().backward()
+"""
+MOVING = """import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, features, counts):
+        return self.fc(features.to(self.device)) + counts
+"""
+OF_TWO = ["step.py:TDL005", "step.py:TDL005"]
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        pytest.param(MOVING, OF_TWO[:1], id="as models of the project do"),
+        pytest.param(MOVING.replace(".to(self.device)", ""), OF_TWO, id="as no model does"),
+    ],
+)
+def test_a_model_that_is_not_known_may_bring_what_it_gets(tmp_path: Path, model: str, expected: list[str]) -> None:
+    root = application(tmp_path, step=STEP, net=model, main="from step import run, run_part\n\nprint(run, run_part)\n")
+    assert found(root) == expected
+    assert found(root, "TDL005") == OF_TWO

@@ -54,15 +54,19 @@ used, or assigns it before that statement where more code reads it. The device i
 of the other side. A batch that comes as it is may be a list or a dict, so that its fix is only shown.
 
 ## What it cannot see
-Loaders and models of which this file shows neither a move nor a device. Code that Lightning, Accelerate or the Trainer
-of transformers runs is left alone, because these move batches themselves; so are the inputs of `DataParallel` and
-`DistributedDataParallel`, which scatter them, but not the labels. In files that use DGL or PyTorch Geometric, a part
-that reaches the model counts only where it is used as a tensor, or is called as parts of graphs are (`data.x`, of what
-is asked for its `edge_index` too): the others are graphs. A single element of a part,
-`sizes[0]`, may be a number, which goes with any device, and a batch of which an attribute is written anew may have
-been moved. What follows moved data into a model of another file, and is not used as a tensor, may be texts. A tensor
-that comes as an argument beside the loader is where the caller put both. A batch is reported once for each loop, where
-the first of its parts is used.
+Loaders and models of which this file shows neither a move nor a device. The name of a loader says little: a batch is
+reported where another part of it, or of a batch elsewhere in the file, is moved, where the loader is made of data that
+is followed, or where the code around the loop speaks of devices; not where an `if` decides whether the very part is
+moved, and not where a Module runs itself on data that it is given. Beside models of the project that move what they
+get, it is advice what a model that is not known gets. Code that Lightning, Accelerate or
+the Trainer of transformers runs is left alone, because these move batches themselves; so are the inputs of
+`DataParallel` and `DistributedDataParallel`, which scatter them, but not the labels. In files that use DGL or PyTorch
+Geometric, a part that reaches the model counts only where it is used as a tensor, or is called as parts of graphs are
+(`data.x`, of what is asked for its `edge_index` too): the others are graphs. A single element of a part, `sizes[0]`,
+may be a number, which goes with any device, and a batch of which an attribute is written anew may have been moved. What
+follows moved data into a model of another file, and is not used as a tensor, may be texts. A tensor that comes as an
+argument beside the loader is where the caller put both. A batch is reported once for each loop, where the first of its
+parts is used.
 
 ## References
 - [torch.utils.data](https://docs.pytorch.org/docs/stable/data.html): collation, and why workers return CPU tensors
@@ -114,6 +118,8 @@ def check(fact: BatchNotMoved) -> Iterator[Report]:
     if fact.beside is not None:
         part, span = fact.beside
         notes.setdefault(span, Note(f"{code(part)}, of the same batch, is moved here", span))
+    if fact.shown is not None:
+        notes.setdefault(fact.shown[1], Note(*fact.shown))
     apart = f"{name} is where the {fact.made_by} made it, but {is_on(fact.other.text, fact.other.device)}"
     message = f"{apart}; they meet in {fact.operation}"
     if fact.led_by:

@@ -92,7 +92,8 @@ def _move(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments
     machine, callee = frame.machine, node.func
     if not isinstance(receiver, Tensor) or receiver.device != LOADER:
         return
-    loader = machine.loaders.get(receiver.steps[0].node) if receiver.steps else None
+    known = machine.loaders.get(receiver.steps[0].node) if receiver.steps else None
+    loader = None if known is None else known.made_at
     if not isinstance(loader, ast.Call) or not isinstance(callee, ast.Attribute) or not _is_unpinned(loader):
         return
     device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)

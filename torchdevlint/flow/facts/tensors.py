@@ -171,6 +171,12 @@ class BatchNotMoved(Fact, frozen=True):
     """Where it meets then."""
     loop_at: Span | None = None
     """The loop, where a function that it calls gives the batch to the operation."""
+    shown: tuple[str, Span] | None = None
+    """What shows that the batch is on the CPU, where no other part of it is moved, and its place."""
+    weak: bool = False
+    """Neither the data set is known nor is a batch of the file moved."""
+    fed_alone: bool = False
+    """It is given to a model of which only the place is known, and nothing that the model gets was moved."""
 
 
 class ReadOnHost(Fact, frozen=True):

@@ -49,6 +49,7 @@ from torchdevlint.source.nodes import arguments_of, assignments_in, dropped_by, 
 _MOVES = frozenset({"to", "cuda"})
 """Methods that move or convert without being told where to."""
 FROM_DATA = "comes from the data set here"
+FROM_LOADER = "comes from the loader here"
 _GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
 """Libraries whose batches hold graphs, which are no tensors and have not always been on a device."""
 
@@ -170,9 +171,8 @@ def _is_made_elsewhere(frame: Frame, node: ast.expr) -> bool:
 
 
 def _from_loader(frame: Frame, taken: ast.AST, loader: Value) -> Tensor:
-    known = only(loader, Library)
-    frame.machine.loaders[taken] = None if known is None else known.made_at
-    return Tensor(LOADER, AT_LEAST_1, (), (Step("comes from the loader here", taken),), opaque=True)
+    frame.machine.loaders[taken] = only(loader, Library)
+    return Tensor(LOADER, AT_LEAST_1, (), (Step(FROM_LOADER, taken),), opaque=True)
 
 
 def _moves_a_part(loop: ast.For | ast.AsyncFor | ast.comprehension) -> bool:

@@ -27,6 +27,7 @@ from torchdevlint.flow.state.values import (
     Closure,
     Conditions,
     Func,
+    Library,
     Names,
     Step,
     Value,
@@ -172,8 +173,8 @@ class Machine:
         """For each parameter that got a tensor in a call of this file: whether all of them were on the CPU."""
         self.near: dict[ast.AST, Near] = {}
         """What was around calls that a fix may change, when they were run."""
-        self.loaders: dict[ast.AST, ast.AST | None] = {}
-        """For each place that takes batches from a loader: the call that made the loader, if it is known."""
+        self.loaders: dict[ast.AST, Library | None] = {}
+        """For each place that takes batches from a loader: the loader, if it is known."""
         self.arrivals = Arrivals()
         self.looked_at: set[ast.AST] = set()
         """Functions that were entered on their own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.checks.operands.met_elsewhere import led_by
+from torchdevlint.flow.checks.operands.witnesses import Witness, is_fed_alone, is_moved_where_told, witness_of
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.flow.kinds.encoded import FROM_TOKENIZER
@@ -42,7 +43,7 @@ def record(
     if "init" in (frame.context, frame.entry.kind) and other[1].device == MODEL:
         return  # nobody has moved the model yet
     machine, met, meeting = frame.machine, frame, Meeting(frame, state, node, other[0], other[1].device)
-    held = state.env
+    held, operated = state.env, node
     steps = stayed[1].steps
     loaded, taken = (steps[0].node, steps[-1].node) if steps else (node, node)
     while frame.called_at is not None and frame.context == "forward":
@@ -53,6 +54,12 @@ def record(
     led, beside = led_by(frame, node), _moved_beside(met, held, stayed[1])
     if led is not None and beside is None and _is_named_alone(frame, loaded):
         return
+    if is_moved_where_told(met, operated, stayed[1]):
+        return
+    witness = Witness() if beside is not None else witness_of(met, stayed[1], other[1])
+    if witness is None:
+        return
+    fed_alone = is_fed_alone(met, state, operated, other[0])
 
     def make() -> BatchNotMoved:
         own = led is None and frame is met and meeting.reads(stayed[0])
@@ -70,6 +77,9 @@ def record(
             beside,
             led_by="" if led is None else machine.text_of(led[0]),
             met_at=None if led is None else machine.span_of(node),
+            shown=None if witness.at is None else (witness.text, witness.at),
+            weak=witness.is_weak,
+            fed_alone=fed_alone,
             loop_at=machine.span_of(loaded) if met.depth and loaded is not taken else None,
         )
 
@@ -85,7 +95,8 @@ def _gives_pictures(frame: Frame, node: ast.AST) -> bool:
 def _is_named_alone(frame: Frame, loaded: ast.AST) -> bool:
     """Whether a loop of another file goes over what nothing but its name says to be a loader."""
     machine = frame.machine
-    return bool(machine.span_of(loaded).file) and machine.loaders.get(loaded) is None
+    loader = machine.loaders.get(loaded)
+    return bool(machine.span_of(loaded).file) and (loader is None or loader.made_at is None)
 
 
 def _moved_beside(frame: Frame, held: Names, stayed: Tensor) -> tuple[str, Span] | None:

@@ -19,6 +19,7 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 
 _KEY = regex(r"""[\w.]+\[["'](\w+)["']\]""")
+_PLACES = (".cuda(", "device")
 _LOADER, _ROWS = ("DataLoader",), ("__getitem__",)
 
 
@@ -26,20 +27,33 @@ def is_in_place(own: ModuleFile | None, fact: Fact, project: Project) -> bool:
     """Whether no loader is built here, and a data set of the project places its rows, or each loader collates in place.
 
     Each of them has a collate function that is told a device. Or a model of the project moves what it gets, or all
-    callers of the function wrap it in what scatters its inputs.
+    callers of the function wrap it in what scatters its inputs. Where nothing but the code around the loop shows that
+    the batch is on the CPU, a data set of the project counts beside loaders of the file as well.
     """
     if own is None or not isinstance(fact, BatchNotMoved):
         return False
     if is_moved_by_model(fact, project) or is_scattered(own, project, fact.at):
         return True
-    if fact.made_by != "loader" or builds_loaders(own.tree):
+    if fact.fed_alone and may_bring_inputs(own, project):
+        return True
+    if fact.made_by != "loader" or (builds_loaders(own.tree) and not fact.weak):
         return False
     if any(map(defines_placed_data, _saying(project, _ROWS) or ())):
         return True
-    if project.saying(_LOADER, beside_code=True) != ():
+    if builds_loaders(own.tree) or project.saying(_LOADER, beside_code=True) != ():
         return False
     building = [each for each in _saying(project, _LOADER) or () if builds_loaders(each)]
     return bool(building) and all(map(collates_in_place, building))
+
+
+def may_bring_inputs(own: ModuleFile, project: Project) -> bool:
+    """Whether a model that is not known may bring what it gets to where it is: one of the project moves an argument."""
+    trees = [own.tree, *(each for word in _PLACES for each in _saying(project, ("def forward", word)) or ())]
+    return any(_moves_own_input(each) for tree in trees for each in _forwards(tree))
+
+
+def _moves_own_input(forward: ast.FunctionDef) -> bool:
+    return not moved_names(forward).isdisjoint(parameter_names(forward))
 
 
 def is_moved_by_model(fact: BatchNotMoved, project: Project) -> bool:
