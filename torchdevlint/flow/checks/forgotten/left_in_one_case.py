@@ -72,7 +72,7 @@ def _bound(tree: ast.Module, scope: Scope, is_trained: bool) -> Iterator[tuple[a
         if id(first) in asked:
             continue
         arms, tests = _arms(first)
-        if len(arms) < 2 or is_of_places(tests):
+        if len(arms) < 2:
             continue
         made: dict[str, list[tuple[ast.Call, bool]]] = {}
         for arm in arms:
@@ -82,7 +82,9 @@ def _bound(tree: ast.Module, scope: Scope, is_trained: bool) -> Iterator[tuple[a
             if is_trained and path.startswith("self."):
                 continue
             left = _left(values)
-            if left is not None and not _is_moved(tree if path.startswith("self.") else scope, path):
+            if left is None or _is_moved(tree if path.startswith("self.") else scope, path):
+                continue
+            if not is_of_places(tests):
                 yield left
 
 
