@@ -645,7 +645,7 @@ FUNCTIONS = {
         "surely_bound bound_anew steady scopes_around binds times_bound bound_at_the_end blocks_around @blocks"
     ),
     "flow.vouch.devices": (
-        "near remember device_at device_of_part is_surely_tensor known_at remembered evaluated_silently"
+        "near remember device_at device_of_part is_surely_tensor is_only_tensor known_at remembered evaluated_silently"
     ),
     "flow.vouch.elsewhere": "scope_of stands_here is_given_around devices_elsewhere name_elsewhere",
     "flow.vouch.kinds": "may_be_no_tensor may_be_none",

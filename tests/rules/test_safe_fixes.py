@@ -89,6 +89,19 @@ def placed(x, device):
     return x
 """
 
+RESULTS = """import numpy as np
+import torch
+
+
+def run(x):
+    return torch.relu(x), torch.exp(x)
+
+
+def main(x, device):
+    x = x.to(device)
+    {bound}
+    return {read}
+"""
 KEPT = {
     "TDL001": [
         HELD.format(line=each)
@@ -102,7 +115,12 @@ KEPT = {
         )
     ]
     + [ANCHOR.format(line=each) for each in ("torch.ones(3) - anchor", "p.cpu() - anchor", "np.abs(anchor) - p")],
-    "TDL006": [LIST.format(read="array(outs)"), LIST.format(read="concatenate(outs)")],
+    "TDL006": [
+        LIST.format(read="array(outs)"),
+        LIST.format(read="concatenate(outs)"),
+        RESULTS.format(bound="pred, target = torch.relu(x), x.abs()", read="np.add(target, pred)"),
+        RESULTS.format(bound="target, pred = run(x)", read="np.add(target, pred)"),
+    ],
     "TDL003": [
         PACKED.format(lines=f"y, _ = self.rnn(x, h)\n        return {UNPACK}(y)"),
         PACKED.format(lines=f"y, h = self.rnn(x, h)\n        x, _ = {UNPACK}(x)\n        return x, y"),
@@ -151,6 +169,10 @@ KEPT = {
     "TDL601": ["x = (torch.zeros(3)).to('cuda')\n"],
 }
 CHANGED = {
+    "TDL006": [
+        (RESULTS.format(bound="pred, size = torch.relu(x), len(x)", read="np.add(pred, size)"), "(pred", "(pred.cpu()"),
+        (RESULTS.format(bound="pred = torch.relu(x)", read="np.add(pred, 1)"), "(pred", "(pred.cpu()"),
+    ],
     "TDL001": [
         (HELD.format(line=each), "    labels.to", "    labels = labels.to")
         for each in (

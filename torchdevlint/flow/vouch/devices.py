@@ -10,7 +10,8 @@ from typing import TypeGuard
 from msgspec.structs import replace
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, first_name, is_dtype
+from torchdevlint.flow.scope.assigned import unpacked_to
+from torchdevlint.flow.scope.names import dotted_path, first_name, is_dtype, names_one_of
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, Relation, on_cpu, relation
@@ -24,7 +25,7 @@ from torchdevlint.flow.vouch.bound import scopes_around, steady
 from torchdevlint.flow.vouch.kinds import may_be_no_tensor, may_be_none
 from torchdevlint.flow.vouch.names import is_written, means_the_same
 from torchdevlint.model import Frozen
-from torchdevlint.source.nodes import assignment_of, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import arguments_of, assignment_of, is_inside, nodes_in, once_a_node
 
 _WITH_WEIGHT = frozenset(
     f"torch.nn.{name}"
@@ -187,6 +188,24 @@ def is_surely_tensor(frame: Frame, state: State, node: ast.expr) -> bool:
     held = [] if value is None else [each for _, each in alternatives(value, state.conditions)]
     known = bool(held) and all(isinstance(each, Tensor) and not each.opaque for each in held)
     return known and bool(scopes) and (path is None or _is_surely_tensor(tree, scopes[0], path, node))
+
+
+def is_only_tensor(frame: Frame, state: State, call: ast.AST, node: ast.expr) -> bool:
+    """Whether `node` is surely a tensor, and nothing else that `call` is given is left where an edit takes it away.
+
+    What came out of the same result as it is one as well: ``pred, target = run(..)``, then ``score(target, pred)``.
+    """
+    others = [each for each in arguments_of(call) if each is not node] if isinstance(call, ast.Call) else []
+    for each in others:
+        value = evaluated_silently(frame, state, each)
+        held = () if value is None else alternatives(value, state.conditions)
+        if any(_is_off_the_cpu(one) and one.ndim != 0 for _, one in held):
+            return False
+    path, scope = dotted_path(node), frame.function or frame.machine.tree
+    result = [one for parts, made in unpacked_to(scope, path or "") if isinstance(made, ast.Call) for one in parts]
+    if any(names_one_of(other, result) for other in map(dotted_path, others) if other is not None):
+        return False
+    return is_surely_tensor(frame, state, node)
 
 
 def known_at(frame: Frame, place: ast.AST, text: str) -> Device | None:

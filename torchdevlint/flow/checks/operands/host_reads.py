@@ -42,7 +42,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_of_module
 from torchdevlint.flow.state.values import Ref, Seq, Tensor, Unknown, Value
-from torchdevlint.flow.vouch.devices import is_surely_tensor
+from torchdevlint.flow.vouch.devices import is_only_tensor
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in
 
@@ -110,7 +110,7 @@ def _note(
             value.parameter,
             of_list,
             value.opaque,
-            is_surely_tensor(frame, state, value_node) and not _is_presumed(value),
+            is_only_tensor(frame, state, node, value_node) and not _is_presumed(value),
             frame.scope,
             by_callers,
             for_users,

@@ -17,7 +17,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Obj, Tensor
-from torchdevlint.source.nodes import assignment_of, nodes_in
+from torchdevlint.source.nodes import arguments_of, assignment_of, is_name, nodes_in
 
 
 def _note_assignment(event: AttributeAssigned) -> None:
@@ -30,6 +30,8 @@ def _note_assignment(event: AttributeAssigned) -> None:
         if not isinstance(each, Tensor) or each.unwrapped is None:
             continue
         if _is_made_each_time(event.frame.function, target, each.unwrapped):
+            continue
+        if _is_moved_with_all(event.frame.function, each.unwrapped):
             continue
         if not on_cpu(each.device) and not _is_there(each.unwrapped, each.device, state):
             machine.record_anyway(("parameter", target), partial(_moved, machine, info, target.attr, each.unwrapped))
@@ -49,6 +51,27 @@ def _is_made_each_time(function: ast.AST | None, target: ast.Attribute, move: as
         for each in nodes_in(move, ast.keyword)
     )
     return fixed and not any(each.attr == target.attr for each in nodes_in(move, ast.Attribute))
+
+
+def _is_moved_with_all(function: ast.AST | None, move: ast.AST) -> bool:
+    """``super().to(device)``, then ``self.w = self.w.to(device)``: a move of what is there already gives itself."""
+    if not isinstance(function, ast.FunctionDef) or not isinstance(move, ast.Call):
+        return False
+    if not isinstance(move.func, ast.Attribute) or not (dotted_path(move.func.value) or "").startswith("self."):
+        return False
+    before = (each for each in straight(function.body) if each.lineno < move.lineno)
+    calls = (each.value for each in before if isinstance(each, (ast.Assign, ast.Expr)))
+    return any(_moves_all_alike(call, move.func.attr, move) for call in calls if isinstance(call, ast.Call))
+
+
+def _moves_all_alike(call: ast.Call, method: str, move: ast.Call) -> bool:
+    """Whether `call` moves the whole Module, by the same method and to the same place: ``self.to(device)``."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != method:
+        return False
+    holder = call.func.value
+    whole = is_name(holder, "self") or (isinstance(holder, ast.Call) and is_name(holder.func, "super"))
+    told = [[ast.dump(each) for each in arguments_of(one)] for one in (call, move)]
+    return whole and told[0] == told[1]
 
 
 def _is_there(move: ast.AST, device: Device, state: State) -> bool:
