@@ -544,6 +544,7 @@ FUNCTIONS = {
     "flow.scope.imported_names": "defined definitions is_of_library gives_library @imports_torch",
     "flow.scope.indices": "has_slices keeps_dimensions is_moved_to_index is_read_as_vector",
     "flow.scope.input_pipeline": "concerns functions_in",
+    "flow.scope.joined_moved": "is_joined_of_moved",
     "flow.scope.kept_whole": "leaves_alone names_device",
     "flow.scope.knowing_devices": "is_in_what_knows_devices @knows_devices",
     "flow.scope.leaving_attributes": "leaves",

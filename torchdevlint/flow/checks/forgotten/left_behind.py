@@ -6,6 +6,7 @@ import ast
 
 from torchdevlint.flow.facts.devices import LeftBehind
 from torchdevlint.flow.scope.imported_names import imports_torch
+from torchdevlint.flow.scope.joined_moved import is_joined_of_moved
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.source.functions import FunctionNode
@@ -27,8 +28,11 @@ def record(
 ) -> None:
     """Record that `scope` leaves `left` where it is; see `LeftBehind`. One is recorded at each place.
 
-    `move_at` is shown for `move`, where it is another place. What was seen on a path holds in that `state`.
+    `move_at` is shown for `move`, where it is another place. What was seen on a path holds in that `state`. Nothing is
+    left behind that is made of what was moved before.
     """
+    if isinstance(scope, FunctionNode) and isinstance(left, ast.expr) and is_joined_of_moved(scope, left):
+        return
     key = ("left behind", at)
 
     def make() -> LeftBehind:
