@@ -272,6 +272,7 @@ FUNCTIONS = {
     "flow.kinds.optimizers": "parameter_groups",
     "flow.kinds.options": "surely_some surely_true as_parsed default_of",
     "flow.kinds.output_keys": "is_key_of_no_model",
+    "flow.kinds.outputs_on_cpu": "may_give_buffer gives_buffer",
     "flow.kinds.own_moves": "moved_inputs given moved_names",
     "flow.kinds.parameters": "symbolic_parameters place_of_argument came_as_argument is_input",
     "flow.kinds.parts_by_attribute": "part_under_attribute is_written_apart",

@@ -21,6 +21,7 @@ from torchdevlint.flow.events import (
 from torchdevlint.flow.kinds import loaders, ranks
 from torchdevlint.flow.kinds.encoded import encoding_of, token_ids_of
 from torchdevlint.flow.kinds.known_devices import ACCELERATOR
+from torchdevlint.flow.kinds.outputs_on_cpu import gives_buffer
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import checkpoint_values, distributions, host_made, prepared
 from torchdevlint.flow.run.arguments import does_not_fit, evaluate_arguments
@@ -343,7 +344,7 @@ def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, argume
     if callee.info.is_module and (method is None or passed_by):
         if method is None:
             compare_with_batch(frame, state, node, operands)
-        return unseen_result(callee, operands, node)
+        return UNKNOWN if gives_buffer(callee.info) else unseen_result(callee, operands, node)
     given = spread(method, arguments) if method is not None else None
     found = UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)
     return of_forward(callee, operands) if found == UNKNOWN and method is not None else found

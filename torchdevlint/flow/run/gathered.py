@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from torchdevlint.flow.kinds.outputs_on_cpu import may_give_buffer
 from torchdevlint.flow.run.wrapping import DATA_PARALLEL, has_one_gpu
 from torchdevlint.flow.scope.names import dotted_path, variable_of
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import TOP
-from torchdevlint.flow.state.joins import sequence
+from torchdevlint.flow.state.devices import MODEL, TOP, on_cpu
+from torchdevlint.flow.state.joins import alternatives, sequence
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import UNKNOWN, Library, Map, Obj, Step, Tensor, Value
 from torchdevlint.source.nodes import assignments_in, inside, nodes_in
 
@@ -18,8 +20,13 @@ GATHERED = "gathered from the GPUs here, one number from each"
 _MAX_DEPTH = 6
 
 
-def gathered(node: ast.Call, module: Library, given: Value) -> Value:
-    """What a wrapper gives whose model returns losses, otherwise what was `given` for its call."""
+def gathered(frame: Frame, node: ast.Call, module: Library, given: Value) -> Value:
+    """What a wrapper gives whose model returns losses, otherwise what was `given` for its call.
+
+    Nothing is known of it where the model may give a buffer of the CPU.
+    """
+    if any(_is_elsewhere(each) for _, each in alternatives(given)) and may_give_buffer(frame.machine, module):
+        return UNKNOWN
     if module.name not in DATA_PARALLEL or has_one_gpu(module) or not isinstance(module.inner, Obj):
         return given
     info = module.inner.info
@@ -32,6 +39,10 @@ def gathered(node: ast.Call, module: Library, given: Value) -> Value:
     returned = [each.value for each in nodes_in(function, ast.Return) if each.value is not None]
     parts = [_parts(node, owner, function, each, given) for each in returned]
     return next((each for each in parts if each is not None), given)
+
+
+def _is_elsewhere(given: Value) -> bool:
+    return isinstance(given, Tensor) and given.device not in (TOP, MODEL) and not on_cpu(given.device)
 
 
 def _parts(node: ast.Call, info: ClassInfo, function: ast.AST, returned: ast.expr, rest: Value) -> Value | None:

@@ -99,7 +99,7 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     is_foreign = is_loss and not batch_beside.compare_with_target(frame, state, node, arguments)
     if is_foreign or _is_not_meant(module, arguments):
         return UNKNOWN
-    return gathered(node, module, _call_module(frame, state, node, module, arguments))
+    return gathered(frame, node, module, _call_module(frame, state, node, module, arguments))
 
 
 def _is_not_meant(module: Library, arguments: Arguments) -> bool:
