@@ -1,12 +1,17 @@
-"""What a loop goes over, told apart: in one round its target is one item, however often it is read."""
+"""What a loop goes over, told apart: in one round its target is one item, however often it is read.
+
+An item of a dict that each round replaces is what it was before the loop.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from torchdevlint.flow.run.assignment import assign
+from torchdevlint.flow.scope.replaced_in_turn import replaced_in_turn
 from torchdevlint.flow.state.compared_keys import compared
 from torchdevlint.flow.state.conditions import extended
 from torchdevlint.flow.state.machine import Frame
@@ -14,9 +19,19 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Choice, Conditions, Seq, Value
 
 
-def bind_item(frame: Frame, loop: ast.For | ast.AsyncFor, element: Value, state: State) -> None:
-    """Bind the target of a loop to what it goes over."""
-    assign(frame, loop.target, _one_a_round(frame, loop, element), state)
+def start_of_round(
+    frame: Frame, loop: ast.For | ast.AsyncFor, element: Value, before: State
+) -> Callable[[State], None]:
+    """What begins each round: the target is bound, and a dict whose items are replaced in turn is as it was."""
+    replaced = replaced_in_turn(loop) if isinstance(loop, ast.For) else ""
+    held = before.env.get(replaced) or before.paths.get(replaced)
+
+    def start(state: State) -> None:
+        if held is not None:
+            state.bind(replaced, held)
+        assign(frame, loop.target, _one_a_round(frame, loop, element), state)
+
+    return start
 
 
 def _one_a_round(frame: Frame, loop: ast.For | ast.AsyncFor, element: Value) -> Value:

@@ -14,7 +14,7 @@ from torchdevlint.flow.run.assignment import assign, forget_paths
 from torchdevlint.flow.run.branches import arms, asked_tensor, merge_states, note_asked, outcome_of
 from torchdevlint.flow.run.definitions import define_class, define_function
 from torchdevlint.flow.run.imports import import_modules, import_names
-from torchdevlint.flow.run.loop_items import bind_item
+from torchdevlint.flow.run.loop_items import start_of_round
 from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.run.patterns import captured
 from torchdevlint.flow.scope.counted_loops import first_round_counter
@@ -196,7 +196,7 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
     element = loaders.batch_of(frame, node, state) or element_of(source)
     frame.machine.emit(Escaped(frame, [source]))
 
-    _loop(frame, node, state, lambda inner: bind_item(frame, node, element, inner), first_round_counter(node))
+    _loop(frame, node, state, start_of_round(frame, node, element, state), first_round_counter(node))
     execute(frame, node.orelse, state)
 
 
