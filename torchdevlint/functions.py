@@ -528,7 +528,7 @@ FUNCTIONS = {
     "flow.scope.device_questions": "@branched_by @demanded is_list_of_names",
     "flow.scope.dimensions": "takes_along grows asked_for_size sized_behind",
     "flow.scope.docstrings": "documented_tensors",
-    "flow.scope.each_rank": "is_run_by_each_rank",
+    "flow.scope.each_rank": "have_gpus_of_their_own is_run_by_each_rank",
     "flow.scope.emptied_lists": "is_emptied_beside is_empty_container",
     "flow.scope.fallbacks": "@gives_an_argument",
     "flow.scope.fed_loads": "@only_fed feeds_one_module",

@@ -87,12 +87,42 @@ def test_what_several_processes_read(tmp_path: Path, old: str, new: str) -> None
     assert severities(tmp_path, SPAWNING.replace(old, new)) == [Severity.ERROR]
 
 
+GROUPED = """import torch
+import torch.distributed as dist
+
+def main(args):
+    model = torch.nn.Linear(3, 3)
+    if args.distributed:
+        dist.init_process_group("nccl", init_method=args.url, world_size=args.gpus)
+        model = torch.nn.parallel.DistributedDataParallel(model.cuda())
+    model.load_state_dict(torch.load(args.path)["model"])
+"""
+
+
+def test_what_processes_read_that_are_given_no_gpu(tmp_path: Path) -> None:
+    """All that such a process sends to CUDA goes to the first GPU that it sees, as what it reads does."""
+    assert severities(tmp_path, GROUPED) == [Severity.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("model.cuda())", "model.cuda(), device_ids=[args.gpu])", id="device_ids"),
+        pytest.param("    if args", "    torch.cuda.set_device(args.gpu)\n    if args", id="set_device"),
+    ],
+)
+def test_what_processes_read_that_have_a_gpu_each(tmp_path: Path, old: str, new: str) -> None:
+    assert old in GROUPED
+    assert severities(tmp_path, GROUPED.replace(old, new)) == [Severity.ERROR]
+
+
 RANKS = """import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 def main(args):
     assert torch.cuda.is_available()
+    torch.cuda.set_device(args.gpu)
     dist.init_process_group("nccl")
     net = DistributedDataParallel(torch.nn.Linear(args.width, 3).cuda())
     state = torch.load(args.path)["net"]
@@ -110,7 +140,7 @@ if __name__ == "__main__":
         ("", "", False),
         ("    print(net)", "    args.best = state\n    print(net)", True),
         ('["net"]\n', "\n    args.optimizer.load_state_dict(state)\n", True),
-        ('    assert torch.cuda.is_available()\n    dist.init_process_group("nccl")\n', "", True),
+        (RANKS[RANKS.index("    assert") : RANKS.index("    net =")], "", True),
     ],
     ids=["copied at once", "kept", "with an optimizer", "without CUDA"],
 )

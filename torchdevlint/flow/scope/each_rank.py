@@ -12,6 +12,16 @@ _RANK = regex(r"(?:^|_)(?:local_?|global_?)?(?:rank|gpu|gpu_id|proc_id|process_i
 _FIRST = regex(r"is_(?:main|master|first|rank_?0|rank_?zero|global_zero|local_main)\w*|(?:main|master)_process")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _GROUP_OF_ONE = "world_size"
+_OF_PROCESSES = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
+_OF_ONE_GPU = frozenset("set_device device_ids local_rank LOCAL_RANK rank RANK get_rank output_device spawn".split())
+
+
+def have_gpus_of_their_own(words: frozenset[str]) -> bool:
+    """Whether the words of a file are those of several processes each of which it gives a GPU of its own.
+
+    Where it gives none, all that a process sends to CUDA goes to the first GPU that it sees, as what it reads does.
+    """
+    return not (_OF_PROCESSES.isdisjoint(words) or _OF_ONE_GPU.isdisjoint(words))
 
 
 def is_run_by_each_rank(tree: ast.Module, node: ast.AST) -> bool:

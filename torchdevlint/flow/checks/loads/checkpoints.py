@@ -25,7 +25,7 @@ from torchdevlint.flow.kinds.placed_loads import FROM_ADDRESSES, LOADS
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program, numbers_gpus
-from torchdevlint.flow.scope.each_rank import is_run_by_each_rank
+from torchdevlint.flow.scope.each_rank import have_gpus_of_their_own, is_run_by_each_rank
 from torchdevlint.flow.scope.fed_loads import feeds_one_module, only_fed
 from torchdevlint.flow.scope.names import has_stars, last_name, parameter_names, positional_names, public_path
 from torchdevlint.flow.scope.parts_of_run import is_of_another_part
@@ -48,7 +48,6 @@ from torchdevlint.source.nodes import nodes_in
 
 _FILLS_ITSELF = "def load_state_dict("
 """How a class begins to say itself what becomes of a state dict."""
-_RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
 
 
 class _Memory:
@@ -130,7 +129,7 @@ def _record_load(
             name,
             machine.text_of(node),
             _is_copied(machine, node),
-            bool(_RANK_WORDS & machine.words) and is_run_by_each_rank(machine.tree, node),
+            have_gpus_of_their_own(machine.words) and is_run_by_each_rank(machine.tree, node),
             parameter,
             None if given is None else machine.span_of(given[0]),
             only_place,
