@@ -324,7 +324,7 @@ FUNCTIONS = {
     "flow.programs.machines.machines": "",
     "flow.programs.machines.needed_by_callers": "is_needed_by_callers",
     "flow.programs.machines.needing_cuda": "",
-    "flow.programs.placed.collated_in_place": "is_in_place may_bring_inputs is_moved_by_model",
+    "flow.programs.placed.collated_in_place": "is_in_place is_moved_by_model",
     "flow.programs.placed.definitions": (
         "handed_to is_decorated @bound_in is_super is_import is_of_class @attributes_set_in @own_attributes_set_in"
         " receiver_of"
@@ -495,7 +495,7 @@ FUNCTIONS = {
     "flow.scope.bound_anew": "@overwritten",
     "flow.scope.brought_arguments": "brought_among_arguments",
     "flow.scope.brought_attributes": "brought_by_methods",
-    "flow.scope.brought_back": "is_brought_back",
+    "flow.scope.brought_back": "is_brought_back is_sent_to_cpu",
     "flow.scope.brought_detached": "brought_beside_detached",
     "flow.scope.brought_in_arms": "brought_in_another_arm brought_of_another_kind brought_under_twin_test",
     "flow.scope.brought_origins": "brought_of_origin root_of_calculated",
@@ -558,7 +558,7 @@ FUNCTIONS = {
     "flow.scope.names": (
         "is_dtype_name device_spec is_cpu_spec is_dtype first_name has_stars @positional_names takes_inputs"
         " @parameter_names given_by_default dotted_path names_one_of variable_of public_path names_of_item"
-        " is_called_loader last_name words_in is_one_of places_in @defaults whole_of stem_of"
+        " is_called_loader last_name words_in is_one_of places_in @defaults whole_of root_name stem_of"
     ),
     "flow.scope.naming_cuda": (
         "names_cuda asks_for_cuda chooses_gpu cuda_in_words naming_arguments is_numbered @names_another_gpu"
@@ -709,7 +709,7 @@ FUNCTIONS = {
     "rules.record": "",
     "rules.wording": "code is_on edit operand with_argument",
     "select": "check fits selected selected_for ignored_for is_fixable is_asked_for severities fails",
-    "source.functions": "functions_in",
+    "source.functions": "functions_in forwards_in",
     "source.gate": "may_hold_findings",
     "source.imported": "imported_name keep_imports",
     "source.json_text": "start members items character inside",

@@ -18,9 +18,8 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.others import Imported, owner_of, resolved
 from torchdevlint.flow.state.values import UNKNOWN, Cls, Library, Obj, Value
+from torchdevlint.source.functions import forwards_in
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
-
-_FORWARD = "forward"
 
 
 class _Memory:
@@ -44,7 +43,7 @@ def may_give_buffer(machine: Machine, module: Library) -> bool:
 
 def gives_buffer(info: ClassInfo) -> bool:
     """Whether the `forward` of a class of another file gives such a buffer."""
-    owner = info.all_methods.get(_FORWARD, (info,))[0]
+    owner = info.all_methods.get("forward", (info,))[0]
     file = owner_of(owner.closure)
     return file is not None and owner.node in _giving(file.module.tree)
 
@@ -86,20 +85,13 @@ def _gives_buffer(tree: ast.Module) -> bool:
 @once_a_node
 def _giving(tree: ast.Module) -> frozenset[ast.ClassDef]:
     """The classes of a file of which `forward` gives such a buffer, which it makes or has from a part."""
-    forwards = dict(_forwards(tree))
+    forwards = dict(forwards_in(tree))
     giving: set[ast.ClassDef] = set()
     more = {each for each, forward in forwards.items() if returned_factory(forward) is not None}
     while more:
         giving |= more
         more = {each for each, forward in forwards.items() if each not in giving and _hands_on(each, forward, giving)}
     return frozenset(giving)
-
-
-def _forwards(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
-    for owner in nodes_in(tree, ast.ClassDef):
-        for each in owner.body:
-            if isinstance(each, ast.FunctionDef) and each.name == _FORWARD:
-                yield owner, each
 
 
 def _hands_on(owner: ast.ClassDef, forward: ast.FunctionDef, giving: set[ast.ClassDef]) -> bool:
@@ -110,7 +102,8 @@ def _hands_on(owner: ast.ClassDef, forward: ast.FunctionDef, giving: set[ast.Cla
         return False
     bound = {each.id for each in inside(returned[0]) if isinstance(each, ast.Name)}
     values = [returned[0], *(value for name in sorted(bound) for value in made_of(forward, name))]
-    if any(last_name(each.func) in torch_api.MOVE_METHODS for value in values for each in _calls(value)):
+    parts = (each for value in values for each in inside(value))
+    if any(isinstance(each, ast.Call) and last_name(each.func) in torch_api.MOVE_METHODS for each in parts):
         return False
     called = [dotted_path(stem.func) or "" for stem in map(_first_call, values) if isinstance(stem, ast.Call)]
     kept = [value for path in called if path.startswith("self.") for value in values_by_path(owner).get(path, ())]
@@ -126,7 +119,3 @@ def _first_call(node: ast.expr) -> ast.expr:
             node = node.func.value
         else:
             return node
-
-
-def _calls(node: ast.expr) -> list[ast.Call]:
-    return [each for each in (node, *inside(node)) if isinstance(each, ast.Call)]

@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.kinds.element_calls import calls_elements
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.objects import attribute_of_object
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, root_name
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives, is_module, is_number
 from torchdevlint.flow.state.machine import Frame
@@ -102,16 +102,10 @@ def _changes_itself(info: ClassInfo) -> bool:
             *nodes_in(method, ast.Attribute),
             *nodes_in(method, ast.Subscript),
         ]
-        if any(not isinstance(each.ctx, ast.Load) and _is_own(each) for each in places):
+        if any(not isinstance(each.ctx, ast.Load) and root_name(each) == "self" for each in places):
             return True
         called = (call.func for call in nodes_in(method, ast.Call) if isinstance(call.func, ast.Attribute))
-        if any(each.attr.endswith("_") and not each.attr.endswith("__") and _is_own(each) for each in called):
+        in_place = (each for each in called if each.attr.endswith("_") and not each.attr.endswith("__"))
+        if any(root_name(each) == "self" for each in in_place):
             return True
     return False
-
-
-def _is_own(node: ast.expr) -> bool:
-    """Whether a chain of attributes and indices begins at `self`."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return isinstance(node, ast.Name) and node.id == "self"

@@ -241,6 +241,13 @@ def whole_of(node: ast.expr) -> ast.expr:
     return node
 
 
+def root_name(node: ast.expr) -> str:
+    """The name that a chain of attributes and items starts with: `holder` of ``holder.parts[0]``; empty for others."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def stem_of(node: ast.expr) -> ast.expr:
     """The name or attribute that a chain of method calls starts with."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

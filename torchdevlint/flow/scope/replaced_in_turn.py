@@ -19,12 +19,14 @@ _COPIES = frozenset({"list", "tuple", "sorted"})
 def replaced_in_turn(loop: ast.For) -> str:
     """The dict that a loop goes through and of which it binds the item of each key, and no other; empty for others."""
     holder, key = _gone_through(loop)
+    if not holder or not key:
+        return ""
     stored = [
         each
         for each in nodes_in(loop, ast.Subscript)
         if not isinstance(each.ctx, ast.Load) and dotted_path(each.value) == holder
     ]
-    return holder if holder and stored and all(is_name(each.slice, key) for each in stored) else ""
+    return holder if stored and all(is_name(each.slice, key) for each in stored) else ""
 
 
 def _gone_through(loop: ast.For) -> tuple[str, str]:

@@ -47,7 +47,7 @@ def _is_read_by_item(function: FunctionNode, made: ast.Call, values: list[ast.ex
     named = [path for path, held in values_by_path(function).items() if any(each is made for each in held)]
     if len(named) != 1 or len(made.args) != 1 or isinstance(made.args[0], (ast.Tuple, ast.List, ast.Starred)):
         return False
-    parts = [part for value in values for part in (value, *inside(value))]
+    parts = [part for value in values for part in inside(value)]
     reads = {id(each): each for each in parts if dotted_path(each) == named[0]}
     items = [each for each in parts if isinstance(each, ast.Subscript) and _is_position(function, each.slice)]
     return bool(reads) and reads.keys() <= {id(each.value) for each in items}

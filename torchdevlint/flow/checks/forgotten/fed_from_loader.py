@@ -16,7 +16,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import scatters
 from torchdevlint.flow.run.modules import may_move
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
-from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path, root_name
 from torchdevlint.flow.scope.parameters import reads_all
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Origin
@@ -88,14 +88,7 @@ def _is_given(frame: Frame, model: ast.expr) -> bool:
     first = path.partition(".")[0]
     bound = [each.value for each in assignments_in(function) if is_name(each.targets[0], first)]
     names = parameter_names(function) - {"self"}
-    return first in names if not bound else len(bound) == 1 and _stem(bound[0]) in names
-
-
-def _stem(node: ast.expr) -> str:
-    """`holder` of ``holder.encoders[0]``."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return first in names if not bound else len(bound) == 1 and root_name(bound[0]) in names
 
 
 def _is_move(method: str) -> bool:

@@ -23,7 +23,15 @@ from torchdevlint.flow.kinds.loaders import FROM_LOADER, moved_by, says_device
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.gone_through import GO_THROUGH, gone_through
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
-from torchdevlint.flow.scope.names import dotted_path, is_called_loader, last_name, mentions_device, stem_of, whole_of
+from torchdevlint.flow.scope.names import (
+    dotted_path,
+    is_called_loader,
+    last_name,
+    mentions_device,
+    root_name,
+    stem_of,
+    whole_of,
+)
 from torchdevlint.flow.state.devices import LOADER, MODEL, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -173,7 +181,7 @@ def _moved_of_loaders(tree: ast.Module) -> list[tuple[ast.expr, ast.expr]]:
             continue
         names = {each.id for each in inside(loop.target) if isinstance(each, ast.Name)}
         moved = (each for call in nodes_in(loop, ast.Call) for each in _moved(call))
-        found += [(loop.target, each) for each in moved if _root(each) in names]
+        found += [(loop.target, each) for each in moved if root_name(each) in names]
     return found
 
 
@@ -191,12 +199,6 @@ def _moved(call: ast.Call) -> list[ast.expr]:
         return [moved]
     told = isinstance(call.func, ast.Name) and any(map(says_device, call.args[1:]))
     return [each for each in call.args[:1] if told and isinstance(each, ast.Name)]
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _asks(loop: ast.For, loader: ast.expr) -> bool:
@@ -288,7 +290,7 @@ def _moved_to_itself(block: list[ast.stmt]) -> dict[str, int]:
     made = [each for statement in block for each in (assignment_of(statement), *assignments_in(statement))]
     for each in (assignment for assignment in made if assignment is not None):
         calls = [call for call in inside(each.value) if isinstance(call, ast.Call)]
-        roots = {_root(stem_of(part)) for part in map(moved_by, calls) if part is not None}
+        roots = {root_name(stem_of(part)) for part in map(moved_by, calls) if part is not None}
         named = (target.id for target in each.targets if isinstance(target, ast.Name))
         found.update({name: each.lineno for name in named if name in roots})
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import BatchNotMoved
@@ -16,6 +15,7 @@ from torchdevlint.flow.scope.names import dotted_path, parameter_names, position
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import forwards_in
 from torchdevlint.source.nodes import nodes_in
 
 _KEY = regex(r"""[\w.]+\[["'](\w+)["']\]""")
@@ -34,22 +34,23 @@ def is_in_place(own: ModuleFile | None, fact: Fact, project: Project) -> bool:
         return False
     if is_moved_by_model(fact, project) or is_scattered(own, project, fact.at):
         return True
-    if fact.fed_alone and may_bring_inputs(own, project):
+    if fact.fed_alone and _may_bring_inputs(own, project):
         return True
-    if fact.made_by != "loader" or (builds_loaders(own.tree) and not fact.weak):
+    builds = builds_loaders(own.tree)
+    if fact.made_by != "loader" or (builds and not fact.weak):
         return False
     if any(map(defines_placed_data, _saying(project, _ROWS) or ())):
         return True
-    if builds_loaders(own.tree) or project.saying(_LOADER, beside_code=True) != ():
+    if builds or project.saying(_LOADER, beside_code=True) != ():
         return False
     building = [each for each in _saying(project, _LOADER) or () if builds_loaders(each)]
     return bool(building) and all(map(collates_in_place, building))
 
 
-def may_bring_inputs(own: ModuleFile, project: Project) -> bool:
+def _may_bring_inputs(own: ModuleFile, project: Project) -> bool:
     """Whether a model that is not known may bring what it gets to where it is: one of the project moves an argument."""
     trees = [own.tree, *(each for word in _PLACES for each in _saying(project, ("def forward", word)) or ())]
-    return any(_moves_own_input(each) for tree in trees for each in _forwards(tree))
+    return any(_moves_own_input(each) for tree in trees for _, each in forwards_in(tree))
 
 
 def _moves_own_input(forward: ast.FunctionDef) -> bool:
@@ -68,7 +69,7 @@ def is_moved_by_model(fact: BatchNotMoved, project: Project) -> bool:
     paths = project.saying((name, "forward"))
     for path in paths if paths is not None and len(paths) <= MOST_FILES else ():
         module = project.module(path)
-        if module is not None and any(_moves(module, project, each, name) for each in _forwards(module.tree)):
+        if module is not None and any(_moves(module, project, each, name) for _, each in forwards_in(module.tree)):
             return True
     return False
 
@@ -77,11 +78,6 @@ def _name_of(text: str) -> str:
     """The name, or the key that is written down, by which a text takes something."""
     taken = _KEY.fullmatch(text)
     return text if taken is None else taken[1]
-
-
-def _forwards(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    methods = (each for owner in nodes_in(tree, ast.ClassDef) for each in owner.body)
-    return (each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "forward")
 
 
 def _moves(file: ModuleFile, project: Project, forward: ast.FunctionDef, name: str) -> bool:
