@@ -161,6 +161,7 @@ FUNCTIONS = {
     "flow.checks.operands.backward_sums": "",
     "flow.checks.operands.batches": "record",
     "flow.checks.operands.draws": "may_draw draws",
+    "flow.checks.operands.evaluated_models": "is_read_in_training_alone",
     "flow.checks.operands.example_inputs": "",
     "flow.checks.operands.fallbacks_beside": "@fallbacks_in",
     "flow.checks.operands.fed_elsewhere": "",
@@ -371,10 +372,12 @@ FUNCTIONS = {
     "flow.programs.texts.looked_up": "looking_names_up finds looked_up_in may_load",
     "flow.programs.texts.meant_names": "meant",
     "flow.programs.texts.mentions": "is_written names_of",
+    "flow.programs.texts.overridden": "overridden_by",
     "flow.programs.texts.own_trainers": "without_own_trainers",
     "flow.programs.texts.placed_results": "is_placed_elsewhere",
     "flow.programs.texts.places": "holds first_holding expression_at expression_of",
     "flow.programs.texts.project_calls": "object_calls around called_by",
+    "flow.programs.texts.public_names": "@public_names is_name_of_its_own places_of",
     "flow.programs.texts.read_by_host": "are_read_by_host",
     "flow.programs.texts.reads": "@read_by",
     "flow.programs.texts.set_to_cpu": "set_to_cpu stores_in sets_whatever",
@@ -435,6 +438,7 @@ FUNCTIONS = {
     "flow.run.imports": "import_modules import_names resolve member from_stars",
     "flow.run.instance_arms": "refine_instance is_shown_no_tensor",
     "flow.run.instances": "read_by_class given_to where_it_goes as_made",
+    "flow.run.items": "item_of_other",
     "flow.run.kernel_launches": "is_launch launch launch_tiles",
     "flow.run.legacy_types": "brought_down",
     "flow.run.library_calls": "call_library note_pipeline",
@@ -450,6 +454,7 @@ FUNCTIONS = {
         "move move_to after_tested to_device is_moved_away method_device number_of_device type_device as_moved"
         " bind_moved"
     ),
+    "flow.run.named_calls": "",
     "flow.run.numpy_reads": (
         "note_read note_unknown brought_by_class brought_as_detached is_of_another_framework is_made_by_call"
     ),
@@ -630,9 +635,9 @@ FUNCTIONS = {
         " attribute with_field emptied named_tuple"
     ),
     "flow.state.tensors": (
-        "tensors_in sites_in same_root is_created may_be_meant are_parted_by_switch as_kinds_ask is_of_sizes"
-        " is_told_device both_creations given_tensor of_unknown is_of_module device_if_tensor is_as_given"
-        " came_with_input is_of_elsewhere as_output at modules_in child_of in_common elements"
+        "tensors_in sites_in same_root is_created is_made_of_data beside_data may_be_meant are_parted_by_switch"
+        " as_kinds_ask is_of_sizes is_told_device both_creations given_tensor of_unknown is_of_module device_if_tensor"
+        " is_as_given came_with_input is_of_elsewhere as_output at modules_in child_of in_common elements"
     ),
     "flow.state.touch": "seen_by_caller",
     "flow.state.values": "nesting_of",

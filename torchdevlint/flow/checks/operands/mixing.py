@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.checks.literals import placement
 from torchdevlint.flow.checks.operands import batches
+from torchdevlint.flow.checks.operands.evaluated_models import is_read_in_training_alone
 from torchdevlint.flow.checks.operands.filled_alike import is_given_together
 from torchdevlint.flow.checks.operands.met_elsewhere import has_meet_elsewhere, is_placed_elsewhere, led_by
 from torchdevlint.flow.checks.operands.reported_elsewhere import stands
@@ -55,6 +56,8 @@ def _note_mixed(event: Mixed) -> None:
     frame, state, node, operation = event.frame, event.state, event.node, event.operation
     stayed, other, written = event.stayed, event.other, event.written
     machine = frame.machine
+    if is_read_in_training_alone(frame, node):
+        return
     if stayed[1].device == LOADER:
         batches.record(frame, state, node, operation, stayed, other, _operand(frame, *other))
         return
