@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from torchdevlint.flow.run import expressions, statements
 from torchdevlint.flow.run.built_attributes import keep_built
 from torchdevlint.flow.run.calls import call_value
 from torchdevlint.flow.run.functions import run_body
+from torchdevlint.flow.run.named_calls import NamedCalls
 from torchdevlint.flow.run.objects import self_of
 from torchdevlint.flow.run.statements import execute
 from torchdevlint.flow.scope import input_pipeline
@@ -132,26 +133,24 @@ def _mixed_in(path: str, settings: Settings, project: Project) -> list[Fact]:
 def _calls_in(module: ModuleFile, project: Project, name: str, settings: Settings) -> Given:
     """What the calls in another file of the project give to parameters, on the ways to what goes by `name`."""
     tree, source = module.tree, module.source
-    machine = Machine(tree, source, settings, TRANSFERS, execute, _enter, call_value, _nobody, frozenset(), project)
+    named, look = NamedCalls(name), frozenset[str]()
+    machine = Machine(tree, source, settings, TRANSFERS, execute, _enter, call_value, named.looking_on, look, project)
     machine.looked_at.update(functions_apart_from(module.tree, name))
     _run(machine)
     given: Given = {}
     called = dict.fromkeys((*machine.observed, *machine.arrivals.made_of))
+
+    def told(parameter: Parameter) -> tuple[bool | None, bool | tuple[Parameter, ...]]:
+        return machine.observed.get(parameter), machine.arrivals.given_to(parameter, machine.observed)
+
     for function, name in (*_of_transforms_elsewhere(machine), *called):
         file = machine.others.holding(function) if machine.others is not None else None
         if file is not None:
-            found = (
-                machine.observed.get((function, name)),
-                machine.arrivals.given_to((function, name), machine.observed),
-            )
-            given[file.path, function.lineno, name] = found if (function, name) in called else (True, True)  # type: ignore[attr-defined]
+            found = told((function, name)) if (function, name) in called else (True, True)
+            given[file.path, function.lineno, name] = found  # type: ignore[attr-defined]
+    given |= {key: told(parameter) for parameter, key in named.given(list(called))}
     _let_go(machine)
     return given
-
-
-def _nobody(_kind: type) -> tuple[Callable[..., None], ...]:
-    """Who looks on where nothing is to be found."""
-    return ()
 
 
 def _of_transforms_elsewhere(machine: Machine) -> Iterator[Parameter]:

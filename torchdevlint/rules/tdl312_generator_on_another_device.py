@@ -60,7 +60,7 @@ from torchdevlint.flow.scope.same_size import told_place
 from torchdevlint.flow.scope.two_arms import is_chosen_between
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Relation, on_cpu, relation
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import only
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -157,6 +157,7 @@ def _compare(frame: Frame, state: State, node: ast.Call, arguments: Arguments, d
             drawn_for.describe(),
         ),
         state,
+        drawn_for.name if drawn_for.origin is Origin.ARGUMENT else None,
     )
 
 

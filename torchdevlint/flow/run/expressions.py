@@ -7,10 +7,10 @@ import builtins
 from collections.abc import Callable
 
 from torchdevlint.flow.events import AttributeRead, Branched, ReadByHost
-from torchdevlint.flow.kinds import loaders, ranks, wrappers
+from torchdevlint.flow.kinds import ranks, wrappers
 from torchdevlint.flow.kinds.arrays import array_dimensions
 from torchdevlint.flow.kinds.placed_loads import places_load
-from torchdevlint.flow.kinds.sizes import is_mask, rows_of
+from torchdevlint.flow.kinds.sizes import rows_of
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.agreement import compares_devices
 from torchdevlint.flow.run.attributes import attribute, one_of
@@ -21,11 +21,10 @@ from torchdevlint.flow.run.comparisons import compare
 from torchdevlint.flow.run.comprehensions import comprehension, dict_comprehension
 from torchdevlint.flow.run.flags import decides
 from torchdevlint.flow.run.imports import from_stars, resolve
-from torchdevlint.flow.run.modules import item_of
+from torchdevlint.flow.run.items import item_of_other
 from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.switches import outcome_without
-from torchdevlint.flow.state.devices import HOST
 from torchdevlint.flow.state.joins import (
     alternatives,
     blurred,
@@ -41,9 +40,7 @@ from torchdevlint.flow.state.joins import (
 from torchdevlint.flow.state.machine import Frame, closure_of
 from torchdevlint.flow.state.others import Imported
 from torchdevlint.flow.state.point import State, under_each
-from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
-    AT_LEAST_1,
     NONE,
     NUMBER,
     UNKNOWN,
@@ -52,7 +49,6 @@ from torchdevlint.flow.state.values import (
     Func,
     Guard,
     Library,
-    Loaded,
     Map,
     Ref,
     Seq,
@@ -262,23 +258,7 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         joined = join_all(held if of_data or value.closed else [*held, value.element])
         named = all(isinstance(each, Ref) for _, each in alternatives(joined))
         return joined if of_data or named or not isinstance(joined, Choice) else UNKNOWN
-    if isinstance(value, Library) and value.module:
-        return item_of(value, isinstance(node.slice, ast.Slice), index)
-    if isinstance(value, Library):
-        return loaders.item_of_data(frame, node, value, isinstance(node.slice, ast.Slice))
-    if isinstance(value, Loaded) and value.host:
-        return Unknown(given=HOST)
-    if not isinstance(value, Unknown):
-        return UNKNOWN
-    return _selected(frame, node, value, index) or value
-
-
-def _selected(frame: Frame, node: ast.Subscript, value: Unknown, index: Value) -> Value | None:
-    """``x[x[:, 0] > 1]``: what takes a tensor made of itself for a mask, or for several indices, is a tensor."""
-    if value.given is None or not isinstance(index, Tensor) or index.device != value.given:
-        return None
-    several = index.ndim or (index.ndim is None and is_mask(frame.function or frame.machine.tree, node.slice))
-    return given_tensor(value.given, node.value, AT_LEAST_1) if several else None
+    return item_of_other(frame, state, node, value, index)
 
 
 def _slice(frame: Frame, node: ast.Slice, state: State) -> Value:

@@ -13,7 +13,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.others import Imported
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import is_created, tensors_in
+from torchdevlint.flow.state.tensors import is_made_of_data, tensors_in
 from torchdevlint.flow.state.values import (
     NONE,
     Cls,
@@ -171,7 +171,7 @@ def _holds_host(value: Value) -> bool:
 
 
 def _is_on_cpu(tensor: Tensor) -> bool:
-    return on_cpu(tensor.device) or tensor.device == HOST or _is_just_made(tensor)
+    return on_cpu(tensor.device) or tensor.device == HOST or is_made_of_data(tensor)
 
 
 def _is_told(value: Value) -> bool:
@@ -181,8 +181,4 @@ def _is_told(value: Value) -> bool:
 
 
 def _is_placed(tensor: Tensor) -> bool:
-    return tensor.device != TOP or _is_just_made(tensor)
-
-
-def _is_just_made(tensor: Tensor) -> bool:
-    return tensor.device == TOP and is_created(tensor) and not tensor.moved
+    return tensor.device != TOP or is_made_of_data(tensor)

@@ -34,7 +34,7 @@ from torchdevlint.flow.state.limits import MAX_CREATIONS
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.parted import is_parted, was_left
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import given_tensor, is_of_elsewhere, of_unknown
+from torchdevlint.flow.state.tensors import beside_data, given_tensor, is_of_elsewhere, of_unknown
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NUMBER,
@@ -149,7 +149,8 @@ def _combine(
     if in_place and isinstance(operands[0][1], Tensor):
         return operands[0][1]
     with_unknown = Unknown in {type(value) for _, value in operands}
-    return _result([value for _, value in tensors], with_unknown, strict)
+    held = [value for _, value in tensors]
+    return _result(held if frame.machine.wanted else beside_data(held), with_unknown, strict)
 
 
 def _result(tensors: list[Tensor], with_unknown: bool, strict: bool) -> Tensor:

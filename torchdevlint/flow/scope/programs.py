@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.annotations import named_in
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import is_elsewhere
 from torchdevlint.project.modules import bound_by, is_main_guard
-from torchdevlint.source.functions import functions_in
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
 _TYPES = (
@@ -129,11 +131,21 @@ def functions_apart_from(tree: ast.Module, name: str) -> frozenset[ast.AST]:
     """The functions from which nothing leads to what goes by `name`, as far as the names that they read tell."""
     functions = functions_in(tree)
     names, _ = leading_to(tree, frozenset({name}), of_objects=True)
+    names |= {attribute for each in functions if each.name == "__init__" for attribute in _kept_in(each, names)}
     apart = {each for each in functions if each.name != "__init__"}
     while leading := {each for each in apart if not names.isdisjoint(_read_by(each))}:
         apart -= leading
         names |= {each.name for each in leading}
     return frozenset(apart)
+
+
+def _kept_in(init: FunctionNode, names: frozenset[str]) -> Iterator[str]:
+    """The attributes under which an object keeps what its ``__init__`` is given as an object of a class of `names`."""
+    annotated = ((each.arg, named_in(each.annotation)) for each in nodes_in(init, ast.arg) if each.annotation)
+    given = {name for name, said in annotated if not names.isdisjoint(map(last_name, said))}
+    for path, values in values_by_path(init).items() if given else ():
+        if path.startswith("self.") and any(isinstance(each, ast.Name) and each.id in given for each in values):
+            yield path.removeprefix("self.")
 
 
 @once_a_node

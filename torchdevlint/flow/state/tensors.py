@@ -74,6 +74,18 @@ def is_created(tensor: Tensor) -> bool:
     return bool(tensor.steps and tensor.steps[0].made_by)
 
 
+def is_made_of_data(tensor: Tensor) -> bool:
+    """Whether a factory made it of what nothing is known of, and nothing has moved it: ``torch.tensor(rows)``."""
+    return tensor.device == TOP and is_created(tensor) and not tensor.moved
+
+
+def beside_data(tensors: list[Tensor]) -> list[Tensor]:
+    """Of the operands of one operation those that tell where it is: arguments are where what is made of data is."""
+    if not any(map(is_made_of_data, tensors)):
+        return tensors
+    return [each for each in tensors if each.moved or each.device.origin is not Origin.ARGUMENT]
+
+
 def may_be_meant(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors, one of them moved, may be meant to be in two places: one that is moved on one path only.
 

@@ -16,6 +16,8 @@ from itertools import islice
 from msgspec import Struct
 
 from torchdevlint.flow.programs.texts.meant_names import meant
+from torchdevlint.flow.programs.texts.overridden import overridden_by
+from torchdevlint.flow.programs.texts.public_names import is_name_of_its_own, places_of, public_names
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import leading_to, mentions_accelerators
@@ -26,7 +28,7 @@ from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import is_inside, nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 MOST_CALLERS = 8
@@ -95,15 +97,26 @@ class Callers:
             self._of_programs[names] = own is not None and self._only_programs_come_to(own, names, {own.path})
         if self._of_programs[names]:
             return True
-        name = _public_names(self._tree).get(function)
-        if name is None:
-            return False
-        naming = self.parsed(self._naming(self.importers(), frozenset({name})))
-        if not naming or len(naming) > MOST_CALLERS:
-            return False
-        here = self._project.path, function.lineno, argument  # type: ignore[attr-defined]
-        known = [given for file in naming if (given := self._told(file, name, here)) is not None]
+        known = self._given_to(function, argument)
+        if not known and self.own is not None:
+            above = overridden_by(function, argument, self.own, self._asking())
+            known = next(filter(None, (self._at(file)._given_to(method, name) for file, method, name in above)), [])
         return bool(known) and all(known)
+
+    def _given_to(self, function: ast.AST, argument: str) -> list[bool]:
+        """Whether tensors of the CPU are given to a parameter, for each file whose calls tell it."""
+        name = public_names(self._tree).get(function)
+        naming = [] if name is None else self.parsed(self._naming(self.importers(), frozenset({name})))
+        if name is None or self._project is None or len(naming) > MOST_CALLERS:
+            return []
+
+        def told(*places: tuple[str, int, str]) -> list[bool]:
+            given = (self._told(file, name, each) for each in places for file in naming)
+            return [each for each in given if each is not None]
+
+        known = told((self._project.path, function.lineno, argument))  # type: ignore[attr-defined]
+        by_name = not known and is_name_of_its_own(function, name, self._asking())
+        return told(*places_of(function, argument)) if by_name else known
 
     def place(self, function: ast.AST, argument: str) -> bool:
         """Whether a call that was looked at gives a parameter something that is neither on the CPU nor an argument."""
@@ -148,13 +161,17 @@ class Callers:
 
     def _give_cpu_up(self, file: ModuleFile, function: ast.AST, argument: str) -> bool:
         """`give_cpu` of a function of a file that calls one of this file."""
-        if self._project is None or self._files_up == 0:
-            return False
-        callers = self._callers_of.get(file.path)
-        if callers is None:
+        return self._files_up > 0 and self._at(file).give_cpu(function, argument)
+
+    def _at(self, file: ModuleFile) -> Callers:
+        """The callers of the functions of another file."""
+        assert self._project is not None
+        if file.path == self._project.path:
+            return self
+        if file.path not in self._callers_of:
             project = Project(file.path, self._project.library)
-            callers = self._callers_of[file.path] = Callers(file.tree, project, self._run, self._files_up - 1)
-        return callers.give_cpu(function, argument)
+            self._callers_of[file.path] = Callers(file.tree, project, self._run, max(self._files_up - 1, 0))
+        return self._callers_of[file.path]
 
     def _only_programs_come_to(self, file: ModuleFile, names: frozenset[str], seen: set[str]) -> bool:
         """Whether all that leads to names of a file begins in programs, and nothing on the way speaks of accelerators.
@@ -330,17 +347,3 @@ class Callers:
             return self._run(file, asked, name)
         except (RecursionError, MemoryError):
             return {}
-
-
-@once_a_node
-def _public_names(tree: ast.Module) -> dict[ast.AST, str]:
-    """The names by which other files call functions of the top level and methods; ``__init__`` by its class."""
-    found: dict[ast.AST, str] = {}
-    for statement in tree.body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found[statement] = statement.name
-        elif isinstance(statement, ast.ClassDef):
-            for each in statement.body:
-                if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    found[each] = statement.name if each.name.startswith("__") else each.name
-    return found
