@@ -84,6 +84,7 @@ def test_an_object_that_nobody_is_seen_to_use_is_for_users(tmp_path: Path) -> No
         pytest.param("ratings[:]", "[each.cuda() for each in ratings[:]]", ROWS, id="rows that are moved"),
         pytest.param("torch.gather(y, 1, best)", "best", ROWS, id="an argument"),
         pytest.param("ratings: Ratings", "ratings", ROWS, id="rows of anything"),
+        pytest.param("clicks: ClickModel", "clicks: 'ClickModel'", ROWS, id="a class in quotes, a gap"),
         pytest.param("clicks: ClickModel", "clicks: torch.nn.Module", ROWS, id="another class"),
     ],
 )
