@@ -160,7 +160,7 @@ FUNCTIONS = {
     "flow.checks.operands.asked_types": "adds_nothing only_copies",
     "flow.checks.operands.backward_sums": "",
     "flow.checks.operands.batches": "record",
-    "flow.checks.operands.draws": "may_draw draws",
+    "flow.checks.operands.draws": "",
     "flow.checks.operands.evaluated_models": "is_read_in_training_alone",
     "flow.checks.operands.example_inputs": "",
     "flow.checks.operands.fallbacks_beside": "@fallbacks_in",
@@ -250,6 +250,7 @@ FUNCTIONS = {
     "flow.kinds.construction": "is_part_of_init is_built_by_base",
     "flow.kinds.converted": "asks_type is_listed is_of_constant is_made_where_taken is_list_by_text is_flag",
     "flow.kinds.converted_beside": "is_converted_beside is_rebound",
+    "flow.kinds.drawing": "is_drawn_by may_draw draws is_drawing",
     "flow.kinds.drawn": "is_drawn",
     "flow.kinds.element_calls": "calls_elements bound_by",
     "flow.kinds.encoded": "encoding_of token_ids_of is_encoding entry_of_encoding",
@@ -620,7 +621,7 @@ FUNCTIONS = {
     "flow.state.machine": "bring_up_to_date closure_of",
     "flow.state.members": (
         "has_attribute is_set_at_once writers_of is_built_by_init base_has_attribute library_has_attribute"
-        " is_torch_module writes_unseen"
+        " is_torch_module writes_unseen is_kept is_made_elsewhere"
     ),
     "flow.state.near": "",
     "flow.state.others": (

@@ -206,7 +206,7 @@ CHECKS = {
         "EVENTS": "Augmented",
     },
     "operands.draws": {
-        "EVENTS": "Called ModuleCalled",
+        "EVENTS": "Drawn ModuleCalled",
         "SETTLE": "every",
     },
     "operands.example_inputs": {

@@ -38,6 +38,14 @@ class Called(_OnPath):
     arguments: Arguments
 
 
+class Drawn(_OnPath):
+    """A call may draw random numbers, by the name of what is called; else as `Called`."""
+
+    node: ast.Call
+    function: Value
+    arguments: Arguments
+
+
 class MethodCalled(_OnPath):
     """A method of `receiver`, which is no library namespace, is about to be called."""
 

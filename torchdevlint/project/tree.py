@@ -242,7 +242,7 @@ def _cells_of(notebook: bytes) -> bytes:
         return notebook
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=MOST_FILES)
 def bytes_of(path: str) -> bytes:
     """The bytes of a file, as long as files are taken not to change; none if it cannot be read."""
     try:
@@ -251,7 +251,7 @@ def bytes_of(path: str) -> bytes:
         return b""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=MOST_FILES)
 def text_of(path: str) -> ModuleText | None:
     """A file's text, as long as files are taken not to change; None if it cannot be read or decoded."""
     try:

@@ -69,9 +69,9 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.checks.forgotten.unread_devices import is_dismissed, unread_parameter
-from torchdevlint.flow.checks.operands.draws import draws
 from torchdevlint.flow.events import Constructed, FunctionCalled, FunctionEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded, LeftBehind
+from torchdevlint.flow.kinds.drawing import draws
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.asked_classes import is_asked_for_its_class
 from torchdevlint.flow.scope.names import defaults, dotted_path, parameter_names, positional_names

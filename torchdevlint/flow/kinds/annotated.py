@@ -7,12 +7,13 @@ import ast
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.knowledge.libraries import OTHER_FRAMEWORKS
 from torchdevlint.flow.scope.annotations import annotated_tensor, annotation_name, named_in, without_none
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.taken_by_torch import is_converted
 from torchdevlint.flow.scope.uses import Scope, uses_in
 from torchdevlint.flow.state.classes import is_module_class
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import UNKNOWN, Cls, Ref, Value
+from torchdevlint.flow.state.values import Cls, Ref, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
@@ -75,12 +76,28 @@ def is_of_another_framework(frame: Frame, annotation: ast.expr | None) -> bool:
     """
     if annotation is None:
         return False
-    nothing = State({})
+    known = frame.machine.memory(_Memory).of_others
     for each in named_in(annotation):
-        kind = UNKNOWN if isinstance(each, ast.Name) and each.id in _PLAIN else frame.evaluate(each, nothing)
-        if isinstance(kind, Ref) and not kind.name.startswith("builtins.") and _is_of_others(*kind.name.split(".")):
+        if isinstance(each, ast.Name) and each.id in _PLAIN:
+            continue
+        key = id(frame.machine.reading.tree_here), len(frame.closure.scopes), dotted_path(each)
+        if key not in known:
+            kind = frame.evaluate(each, State({}))
+            known[key] = (
+                isinstance(kind, Ref)
+                and not kind.name.startswith("builtins.")
+                and _is_of_others(*kind.name.split("."))
+            )
+        if known[key]:
             return True
     return False
+
+
+class _Memory:
+    """Which names are types of other frameworks, by the file that they stand in and how deep."""
+
+    def __init__(self) -> None:
+        self.of_others: dict[tuple[int, int, str | None], bool] = {}
 
 
 _PLAIN = frozenset({"bool", "bytes", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type"})

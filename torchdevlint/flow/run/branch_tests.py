@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from typing import Literal
 
 from torchdevlint.flow.scope.asked_paths import (
     asks_machine,
@@ -42,31 +44,35 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     So does what is asked of names that are bound once, in all functions that see these.
     """
     scope = frame.function or frame.machine.reading.tree_here
-    known = test.__dict__.get(_ASKED)
-    if known is None or known[0] != id(scope):
-        known = test.__dict__[_ASKED] = id(scope), *_asked(frame, test, scope)
-    _, text, positive, changes, literals, switch, absent, asked, once = known
-    at, text = flag_of_objects(frame.owner, frame.function, text)
-    if not at and asked is not None and not frame.machine.reading.is_elsewhere:
-        at = _bound_around(frame, asked, once)
-    at = at or f"{frame.activation}.{frame.loop_round if changes else 0}:"
-    if switch and (literals is None or literals[2] is not None or literals[1] == _NONE):
-        return switched(at + text, absent), positive
+    asked: _Asked | None = test.__dict__.get(_ASKED)
+    if asked is None or asked.scope != id(scope):
+        asked = test.__dict__[_ASKED] = _Asked(frame, test, scope)
+    at, text = "", asked.text
+    if asked.flag is not None and frame.owner is not None:
+        at, text = _flag_of_objects(frame.owner, frame.function, asked.flag)
+    if not (at or frame.machine.reading.is_elsewhere or asked.is_of_scope(test, scope)):
+        at = _bound_around(frame, asked.paths(test))
+    at = at or f"{frame.activation}.{frame.loop_round if frame.loop_round and asked.changes(test, scope) else 0}:"
+    literals = asked.literals
+    if asked.switch and (literals is None or literals[2] is not None or literals[1] == _NONE):
+        return switched(at + text, asked.absent), asked.positive
     if literals is None:
-        return at + text, positive
-    return compared(at + text, at + literals[0], *literals[1:]), positive
+        return at + text, asked.positive
+    return compared(at + text, at + literals[0], *literals[1:]), asked.positive
 
 
-def _bound_around(frame: Frame, asked: frozenset[str], once: bool) -> str:
+def _bound_around(frame: Frame, asked: frozenset[str] | None) -> str:
     """What stands for the top level, or for a function around this one, where that binds all names that a test asks.
 
     It has to bind them once; else, and where the function itself binds one, it is empty.
     """
+    if asked is None:
+        return ""
     roots, at = set(map(first_name, asked)), frame
     while at.function is not None and not any(_binds(at.function, each) for each in roots):
         scopes, around = at.closure.scopes, at.called_at
         if len(scopes) < 2:
-            return "module:" if once else ""
+            return _on_top(frame, asked)
         while around is not None and around[1].names is not scopes[0]:
             around = around[1].called_at
         if around is None:
@@ -74,10 +80,15 @@ def _bound_around(frame: Frame, asked: frozenset[str], once: bool) -> str:
         at = around[1]
     function = at.function
     if function is None:
-        return "module:" if once else ""
+        return _on_top(frame, asked)
     if at is frame or not roots.isdisjoint(bound_in_loops(function)):
         return ""
     return f"{at.activation}.0:" if _is_fixed(asked, function) else ""
+
+
+def _on_top(frame: Frame, asked: frozenset[str]) -> str:
+    """What stands for the top level, if that binds once what is asked."""
+    return "module:" if asks_once(frame.machine.reading.tree_here, asked) else ""
 
 
 def _binds(function: AnyFunction, name: str) -> bool:
@@ -96,15 +107,19 @@ def flag_of_objects(owner: ClassInfo | None, method: AnyFunction | None, text: s
     keeps there. What they are not stands for itself, for no object.
     """
     asked = None if owner is None else _FLAG.match(text)
-    if owner is None or asked is None or not owner.resolved:
-        return "", text
+    return ("", text) if owner is None or asked is None else _flag_of_objects(owner, method, asked)
+
+
+def _flag_of_objects(owner: ClassInfo, method: AnyFunction | None, asked: re.Match[str]) -> tuple[str, str]:
+    if not owner.resolved:
+        return "", asked[0]
     of_self, name, part = asked[1], asked[2], asked[3].replace("'", '"')
     kept = name if of_self else _kept_as(method, name)
     writers = writers_of(owner, kept) if kept else ()
     if not writers or any(getattr(each, "name", "") != "__init__" for each in writers):
-        return "", text
+        return "", asked[0]
     if part and any(f"{root}{part}" in _parts_set_in(owner.node) for root in (f"self.{kept}", name)):
-        return "", text
+        return "", asked[0]
     return f"{owner.name}.{owner.node.lineno}:", f"self.{kept}{part}"
 
 
@@ -132,40 +147,65 @@ def _parts_set_in(node: ast.ClassDef) -> frozenset[str]:
 
 _NONE = frozenset({None})
 _ASKED = f"{__name__}.asked"
-"""What `_asked` gives is kept with the test, for all analyses that run it, as `once_a_node` does."""
-
+"""Under this name what a test asks is kept with the test, for all analyses that run it, as `once_a_node` does."""
 
 _SAME = {ast.IsNot: "is", ast.NotEq: "==", ast.NotIn: "in"}
 """What an operator denies."""
 
 
-def _asked(frame: Frame, test: ast.expr, scope: AnyFunction | ast.Module) -> _Asked:
-    """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome.
+class _Asked:
+    """What a test asks, run in a function or on the top level. It is kept with the test, which it must not keep itself.
 
-    Then what it compares with literals, and whether it asks for the use of an accelerator or for a device, and the
-    outcome by which there is none. Last, what it asks, and whether that is said once on the top level.
+    `text` is what it shares with its negation, and `positive` whether it is that itself; `literals` what it compares
+    with literals; `switch` whether it asks for the use of an accelerator or for a device, and `absent` the outcome by
+    which there is none.
     """
-    asked = paths_asked(test)
-    once = asked is not None and asks_once(frame.machine.reading.tree_here, asked)
-    of_device = _asks_for_device(test)
-    switch = of_device or outcome_without(frame.machine.reading.tree_here, test) is not None
-    positive, text_of = True, frame.machine.reading.text_here
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test, positive = test.operand, not positive
-    flag = _flag_asked(test)
-    if flag is not None:
-        test, positive = flag[0], positive is flag[1]
-        text = text_of(test)
-    elif isinstance(test, ast.Compare) and none_test(test) is not None:
-        positive = positive is bool(none_test(test))
-        text = f"{text_of(test.left)} is None"
-    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in _SAME:
-        positive = not positive
-        text = f"{text_of(test.left)} {_SAME[type(test.ops[0])]} {text_of(test.comparators[0])}"
-    else:
-        text = text_of(test)
-    absent = text.endswith(" None") if of_device else None
-    return text, positive, _changes_in_loops(test, scope, asked), _compared(test, scope), switch, absent, asked, once
+
+    def __init__(self, frame: Frame, test: ast.expr, scope: AnyFunction | ast.Module) -> None:
+        self.scope = id(scope)
+        self._paths: frozenset[str] | Literal[""] | None = ""
+        self._own: bool | None = None
+        self._changes: bool | None = None
+        of_device, text_of = _asks_for_device(test), frame.machine.reading.text_here
+        self.switch = of_device or outcome_without(frame.machine.reading.tree_here, test) is not None
+        positive = True
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, positive = test.operand, not positive
+        flag = _flag_asked(test)
+        if flag is not None:
+            test, positive = flag[0], positive is flag[1]
+            text = text_of(test)
+        elif isinstance(test, ast.Compare) and none_test(test) is not None:
+            positive = positive is bool(none_test(test))
+            text = f"{text_of(test.left)} is None"
+        elif isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in _SAME:
+            positive = not positive
+            text = f"{text_of(test.left)} {_SAME[type(test.ops[0])]} {text_of(test.comparators[0])}"
+        else:
+            text = text_of(test)
+        self.text, self.positive = text, positive
+        self.flag = _FLAG.match(text)
+        self.absent = text.endswith(" None") if of_device else None
+        self.literals = _compared(test, scope)
+
+    def paths(self, test: ast.expr) -> frozenset[str] | None:
+        """The names and attributes whose values alone decide about the test; None if that cannot be told."""
+        if self._paths == "":
+            self._paths = paths_asked(test)
+        return self._paths
+
+    def is_of_scope(self, test: ast.expr, scope: AnyFunction | ast.Module) -> bool:
+        """Whether its function binds any of what it asks, or it cannot be told what that is."""
+        if self._own is None:
+            asked, inner = self.paths(test), scope if not isinstance(scope, ast.Module) else None
+            self._own = asked is None or (inner is not None and any(_binds(inner, first_name(each)) for each in asked))
+        return self._own
+
+    def changes(self, test: ast.expr, scope: AnyFunction | ast.Module) -> bool:
+        """Whether the loops of its scope change the outcome."""
+        if self._changes is None:
+            self._changes = _changes_in_loops(test, scope, self.paths(test))
+        return self._changes
 
 
 def _asks_for_device(test: ast.expr) -> bool:
@@ -180,7 +220,6 @@ def _asks_for_device(test: ast.expr) -> bool:
     return isinstance(test, (ast.Name, ast.Attribute)) and mentions_device(last_name(test))
 
 
-_Asked = tuple[str, bool, bool, "_Literals | None", bool, "bool | None", "frozenset[str] | None", bool]
 _Literals = tuple[str, frozenset[object], "Bound | None"]
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import (
     Called,
     Constructed,
+    Drawn,
     Escaped,
     FunctionCalled,
     FunctionReturned,
@@ -19,6 +20,7 @@ from torchdevlint.flow.events import (
     UnknownCalled,
 )
 from torchdevlint.flow.kinds import loaders, ranks
+from torchdevlint.flow.kinds.drawing import is_drawn_by
 from torchdevlint.flow.kinds.encoded import encoding_of, token_ids_of
 from torchdevlint.flow.kinds.known_devices import ACCELERATOR
 from torchdevlint.flow.kinds.outputs_on_cpu import gives_buffer
@@ -54,11 +56,10 @@ from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.members import is_built_by_init
-from torchdevlint.flow.state.others import is_elsewhere, owner_of
+from torchdevlint.flow.state.members import is_built_by_init, is_kept, is_made_elsewhere
+from torchdevlint.flow.state.others import is_elsewhere
 from torchdevlint.flow.state.point import State, one_of_few, under_each
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
@@ -97,12 +98,19 @@ def call(frame: Frame, node: ast.Call, state: State) -> Value:
         return _super(frame)
     if not isinstance(callee, ast.Attribute):
         function, arguments = frame.evaluate(callee, state), evaluate_arguments(frame, node, state)
-        frame.machine.emit(Called(frame, state, node, function, arguments))
+        _tell(frame, state, node, function, arguments)
         return _or_encoding(frame, node, call_value(frame, state, node, function, arguments))
     receiver = frame.evaluate(callee.value, state)
     arguments = evaluate_arguments(frame, node, state)
-    frame.machine.emit(Called(frame, state, node, receiver, arguments))
+    _tell(frame, state, node, receiver, arguments)
     return _or_encoding(frame, node, call_attribute(frame, state, node, callee, receiver, arguments))
+
+
+def _tell(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> None:
+    if frame.machine.has_observers(Called):
+        frame.machine.emit(Called(frame, state, node, callee, arguments))
+    if is_drawn_by(node, callee):
+        frame.machine.emit(Drawn(frame, state, node, callee, arguments))
 
 
 def _or_encoding(frame: Frame, node: ast.Call, given: Value) -> Value:
@@ -173,13 +181,13 @@ def _brought_by_kind(
         compare_with_batch(frame, state, node, operands)
         if (shown := of_model(frame, callee, operands)) is not None:
             return shown
-        if _is_kept(receiver, callee.attr):
+        if is_kept(receiver.info, callee.attr):
             return of_unknown_callee(frame, state, node, arguments)
     if type(receiver) is Library and distributions.is_distribution(receiver.name):
         return distributions.call_method(frame, state, node, callee.value, receiver, arguments)
     if isinstance(receiver, (Obj, Library, Super)):
         found = call_module_method(frame, state, node, callee, receiver, arguments)
-        own = isinstance(receiver, (Obj, Super)) and _is_made_elsewhere(receiver.info, callee.attr)
+        own = isinstance(receiver, (Obj, Super)) and is_made_elsewhere(receiver.info, callee.attr)
         return of_unknown_callee(frame, state, node, arguments) if found == UNKNOWN and own else found
     if isinstance(receiver, (Seq, Map)):
         return container_method(frame, state, callee, receiver, arguments)
@@ -234,20 +242,10 @@ def _is_of_another_library(value: Value) -> bool:
     return isinstance(value, Library) and value.module and not value.name.startswith("torch.")
 
 
-def _is_made_elsewhere(info: ClassInfo, name: str) -> bool:
-    """Whether an attribute comes from a base that is not known, or from the constructor of one in another file."""
-    return not info.resolved or any(name in each.writers and owner_of(each.closure) is not None for each in info.mro)
-
-
-def _is_kept(receiver: Obj, name: str) -> bool:
-    """Whether an object keeps what is called: a model, a loss, a function that it was given."""
-    return any(name in each.writers for each in receiver.info.mro)
-
-
 def _is_held(receiver: Obj, name: str) -> bool:
     """Whether a Module assigns the attribute that is called: a layer of a class that is not known here."""
     info = receiver.info
-    return info.is_module and _is_kept(receiver, name)
+    return info.is_module and is_kept(info, name)
 
 
 def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> Value:

@@ -213,6 +213,13 @@ class Machine:
         for observe in observers:
             observe(event)
 
+    def has_observers(self, kind: type) -> bool:
+        """Whether anybody would be told of an event of this kind, of which many happen and few are asked for."""
+        observers = self._observers.get(kind)
+        if observers is None:
+            observers = self._observers[kind] = self._looking_on(kind)
+        return bool(observers)
+
     def observe(self, kind: type, observer: Callable[..., None]) -> None:
         """From now on, tell one more observer of events of this kind; nothing changes if it is told already."""
         known = self._observers.get(kind)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, is_one_of, names_one_of
+from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.values import Cls, Func, Ref, Value
 from torchdevlint.source.nodes import arguments_of, nodes_in, once_a_node
 
@@ -170,3 +171,13 @@ def writes_unseen(scope: ast.AST) -> bool:
     if any(each.attr in _WRITES_BEHIND for each in nodes_in(scope, ast.Attribute)):
         return True
     return any(each.id in _WRITES_ANYTHING for each in nodes_in(scope, ast.Name))
+
+
+def is_kept(info: ClassInfo, name: str) -> bool:
+    """Whether objects of a class keep under this name what is called: a model, a loss, a function they were given."""
+    return any(name in each.writers for each in info.mro)
+
+
+def is_made_elsewhere(info: ClassInfo, name: str) -> bool:
+    """Whether an attribute comes from a base that is not known, or from the constructor of one in another file."""
+    return not info.resolved or any(name in each.writers and owner_of(each.closure) is not None for each in info.mro)

@@ -32,7 +32,7 @@ _HOST = frozenset({"cpu", "numpy", "item", "tolist"})
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    if "device=" not in machine.reading.source.text.replace(" ", "") or not imports_torch(machine.tree):
+    if "device" not in machine.words or not imports_torch(machine.tree):
         return
     for function in functions_that_place(machine.tree):
         made = returned_factory(function) if is_plain(function) and function not in machine.pipeline else None

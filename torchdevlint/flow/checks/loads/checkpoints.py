@@ -60,6 +60,8 @@ class _Memory:
         """The state dicts that are saved without a prefix, by the text of the path, and what wraps them otherwise."""
         self.saved_in: dict[tuple[int, str], list[ast.Call]] = {}
         """What saves to a path, by the activation of the function that does so and the path as it is told."""
+        self.read_anyway: dict[tuple[ast.Call, Value], bool] = {}
+        """Whether the file of a load, with that path, can be read wherever the code can be run."""
 
 
 def _note_load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
@@ -101,6 +103,14 @@ def _is_for_cuda(frame: Frame, node: ast.Call) -> bool:
 
 def _is_read_anyway(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
     """Whether the file can be read wherever the code can be run: it holds data of the CPU, or the code is for CUDA."""
+    known = frame.machine.memory(_Memory).read_anyway
+    key = node, arguments.positional[0][1] if arguments.positional else UNKNOWN
+    if key not in known:
+        known[key] = _can_be_read(frame, node, arguments)
+    return known[key]
+
+
+def _can_be_read(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
     if holds_data(frame, node, arguments) or _is_for_cuda(frame, node):
         return True
     scope, owner = frame.function or frame.machine.tree, None if frame.owner is None else frame.owner.node

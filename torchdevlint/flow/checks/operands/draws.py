@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.events import Called, ModuleCalled
+from torchdevlint.flow.events import Drawn, ModuleCalled
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import last_name
+from torchdevlint.flow.kinds.drawing import is_drawn_by
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.tensors import sites_in
 from torchdevlint.flow.state.values import Library
-from torchdevlint.source.nodes import nodes_in
 
 
 class _Memory:
@@ -26,35 +23,17 @@ class _Memory:
         """Calls that made it: on another device the numbers are others."""
 
 
-def _note_call(event: Called | ModuleCalled) -> None:
-    """A call of what may draw, such as ``torch.bernoulli(p)``, ``x.normal_()``, ``self.dropout(x)``."""
-    named, callee = event.node.func, event.function if type(event) is Called else event.module  # type: ignore[union-attr]
-    name = named.attr if type(named) is ast.Attribute else named.id if type(named) is ast.Name else ""
-    if not _is_drawing(name) and not (type(callee) is Library and _is_drawing(callee.name)):
+def _note_drawn(event: Drawn | ModuleCalled) -> None:
+    """A call of what draws, such as ``torch.bernoulli(p)``, ``x.normal_()``, ``self.dropout(x)``."""
+    callee = event.function if type(event) is Drawn else event.module  # type: ignore[union-attr]
+    if type(event) is not Drawn and not is_drawn_by(event.node, callee):
         return
     held = [callee, *(callee.children if isinstance(callee, Library) else ()), *event.arguments.values]
     drawn_from = event.frame.machine.memory(_Memory).drawn_from
     drawn_from.update(site.node for value in held for site in sites_in(value))
 
 
-EVENTS = {Called: _note_call, ModuleCalled: _note_call}
-
-
-def may_draw(node: ast.Call) -> bool:
-    """Whether a call draws random numbers, as far as the name says it by which it is made."""
-    return _is_drawing(last_name(node.func))
-
-
-def draws(function: ast.AST) -> bool:
-    """Whether the code of a function does so anywhere."""
-    calls = nodes_in(function, ast.Call)
-    return any(may_draw(each) or last_name(each.func) in torch_api.RANDOM_FACTORIES for each in calls)
-
-
-@lru_cache(maxsize=4096)
-def _is_drawing(name: str) -> bool:
-    name = name.rpartition(".")[2]
-    return "drop" in name.lower() or name.removesuffix("_") in torch_api.DRAWING
+EVENTS = {Drawn: _note_drawn, ModuleCalled: _note_drawn}
 
 
 def _settle(machine: Machine, fact: Fact) -> Fact:

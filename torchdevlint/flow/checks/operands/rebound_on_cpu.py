@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from torchdevlint.flow.checks.registration.kept_together import leaves
 from torchdevlint.flow.events import FileStarted, FunctionEnded, Mixed, Operated
@@ -46,7 +47,8 @@ def _begin(event: FileStarted) -> None:
 def _rebound_in(owner: ast.ClassDef) -> frozenset[str]:
     """The attributes that ``__init__`` writes with a word for a place, and another method without one."""
     methods = [each for each in owner.body if isinstance(each, ast.FunctionDef)]
-    first = {name for each in methods if each.name == "__init__" for name, at in _written_in(each) if _says_place(at)}
+    placing = [each for each in methods if each.name == "__init__" and _names_place(each)]
+    first = {name for each in placing for name, at in _written_in(each) if _says_place(at)}
     later = (pair for each in methods if first and each.name != "__init__" for pair in _written_in(each))
     return frozenset(name for name, at in later if name in first and not _says_place(at))
 
@@ -59,10 +61,20 @@ def _written_in(method: ast.FunctionDef) -> Iterator[tuple[str, Assignment]]:
             yield path.removeprefix("self."), each
 
 
+def _names_place(method: ast.FunctionDef) -> bool:
+    """Whether anything in it has a name for a place or a move."""
+    names = {each.attr for each in nodes_in(method, ast.Attribute)}
+    return any(map(_is_of_places, names.union(each.arg or "" for each in nodes_in(method, ast.keyword))))
+
+
 def _says_place(assignment: Assignment) -> bool:
     words = [each for each in inside(assignment.value) if isinstance(each, (ast.Attribute, ast.keyword))]
-    names = (each.attr if isinstance(each, ast.Attribute) else each.arg or "" for each in words)
-    return any(each in torch_api.MOVE_METHODS or mentions_device(each) or mentions_cuda(each) for each in names)
+    return any(_is_of_places(each.attr if isinstance(each, ast.Attribute) else each.arg or "") for each in words)
+
+
+@lru_cache(maxsize=4096)
+def _is_of_places(name: str) -> bool:
+    return name in torch_api.MOVE_METHODS or mentions_device(name) or mentions_cuda(name)
 
 
 def _note_end(event: FunctionEnded) -> None:

@@ -1,0 +1,40 @@
+"""Calls that draw random numbers, by the name of what is called: ``torch.bernoulli(p)``, ``x.normal_()``, `dropout`."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import last_name
+from torchdevlint.flow.state.values import Library, Value
+from torchdevlint.source.nodes import nodes_in
+
+_KNOWN: dict[str, bool] = {}
+"""What was found for each name, of which a program has few."""
+
+
+def is_drawn_by(node: ast.Call, callee: Value) -> bool:
+    """Whether a call of this value, or of a method of it, may draw random numbers."""
+    named = node.func
+    name = named.attr if type(named) is ast.Attribute else named.id if type(named) is ast.Name else ""
+    return is_drawing(name) or (type(callee) is Library and is_drawing(callee.name))
+
+
+def may_draw(node: ast.Call) -> bool:
+    """Whether a call draws random numbers, as far as the name says it by which it is made."""
+    return is_drawing(last_name(node.func))
+
+
+def draws(function: ast.AST) -> bool:
+    """Whether the code of a function does so anywhere."""
+    calls = nodes_in(function, ast.Call)
+    return any(may_draw(each) or last_name(each.func) in torch_api.RANDOM_FACTORIES for each in calls)
+
+
+def is_drawing(name: str) -> bool:
+    """Whether a function, method or class with that name draws random numbers, as far as the name says it."""
+    known = _KNOWN.get(name)
+    if known is None:
+        last = name.rpartition(".")[2]
+        known = _KNOWN[name] = "drop" in last.lower() or last.removesuffix("_") in torch_api.DRAWING
+    return known
