@@ -30,44 +30,42 @@ class _OnPath(Struct):
     state: State
 
 
-class Called(_OnPath):
+class _OfCall(_OnPath):
+    """What happens in a call."""
+
+    node: ast.Call
+
+
+class Called(_OfCall):
     """What is called, and the arguments, were evaluated; of a method, `function` is what it is called on."""
 
-    node: ast.Call
     function: Value
     arguments: Arguments
 
 
-class Drawn(_OnPath):
-    """A call may draw random numbers, by the name of what is called; else as `Called`."""
-
-    node: ast.Call
-    function: Value
-    arguments: Arguments
+class Drawn(Called):
+    """The same, of what draws random numbers, by its name."""
 
 
-class MethodCalled(_OnPath):
+class MethodCalled(_OfCall):
     """A method of `receiver`, which is no library namespace, is about to be called."""
 
-    node: ast.Call
     receiver: Value
     arguments: Arguments
 
 
-class ModuleMethodCalled(_OnPath):
+class ModuleMethodCalled(_OfCall):
     """A method that `torch.nn.Module` brings to every Module is about to be called."""
 
-    node: ast.Call
     receiver: ast.expr
     name: str
     module: Library | Obj
     arguments: Arguments
 
 
-class LibraryCalled(_OnPath):
+class LibraryCalled(_OfCall):
     """A library function or class with the public name `name` is about to be called."""
 
-    node: ast.Call
     name: str
     arguments: Arguments
 
@@ -76,75 +74,66 @@ class ForeignCalled(LibraryCalled):
     """The same of one that is neither torch's, NumPy's nor Python's: what it does with its arguments is not known."""
 
 
-class LibraryReturned(_OnPath):
+class LibraryReturned(_OfCall):
     """It was called, and gave `result`."""
 
-    node: ast.Call
     name: str
     arguments: Arguments
     result: Value
 
 
-class FunctionCalled(_OnPath):
+class FunctionCalled(_OfCall):
     """A function of the project is about to be run with these arguments."""
 
-    node: ast.Call
     function: Func
     arguments: Arguments
 
 
-class FunctionReturned(_OnPath):
+class FunctionReturned(_OfCall):
     """It was run, as far as it could be."""
 
-    node: ast.Call
     function: Func
     arguments: Arguments
 
 
-class Constructed(_OnPath):
+class Constructed(_OfCall):
     """An object of a class of the project is about to be made by `init`."""
 
-    node: ast.Call
     init: Func
     arguments: Arguments
 
 
-class UnknownCalled(_OnPath):
+class UnknownCalled(_OfCall):
     """Something that is not known is about to be called."""
 
-    node: ast.Call
     arguments: Arguments
 
 
-class ModuleCalled(_OnPath):
+class ModuleCalled(_OfCall):
     """A Module is about to be called: one of a library, or an object of a class of the project."""
 
-    node: ast.Call
     module: Library | Obj
     arguments: Arguments
 
 
-class ModuleCompared(_OnPath):
+class ModuleCompared(_OfCall):
     """What a library Module keeps meets the operands that it is called with."""
 
-    node: ast.Call
     module: Library
     operands: list[Given]
 
 
-class LayerCalled(_OnPath):
+class LayerCalled(_OfCall):
     """A layer whose class is not known gets `operands`; `owner` is the object that holds it, if it is known."""
 
-    node: ast.Call
     layer: ast.expr
     operands: list[Given]
     owner: Obj | None = None
 
 
-class Wrapped(_OnPath):
+class Wrapped(_OfCall):
     """`wrapper`, such as a `DataParallel`, was put around a model."""
 
-    node: ast.Call
     wrapper: Library
 
 
