@@ -415,7 +415,7 @@ FUNCTIONS = {
     "flow.run.comparisons": "compare device_test",
     "flow.run.comprehensions": "comprehension dict_comprehension",
     "flow.run.constant_modules": "is_constant holds_nothing",
-    "flow.run.container_calls": "container_method make_record record_method",
+    "flow.run.container_calls": "container_method append make_record record_method",
     "flow.run.contexts": "enter gives_itself expects_an_error",
     "flow.run.cuda_arms": "asks_for_cuda refine_cuda",
     "flow.run.decorated": "as_handed_on",
@@ -474,6 +474,7 @@ FUNCTIONS = {
     "flow.run.python_calls": "call_builtin iterate",
     "flow.run.rebound": "of_rebound",
     "flow.run.relevance": "says_where is_in_vain is_entered widened",
+    "flow.run.rounds": "ends_with",
     "flow.run.saved_for_backward": "saved_by_forward",
     "flow.run.special_calls": "",
     "flow.run.statements": "execute",
@@ -556,6 +557,7 @@ FUNCTIONS = {
     "flow.scope.knowing_devices": "is_in_what_knows_devices @knows_devices",
     "flow.scope.leaving_attributes": "leaves",
     "flow.scope.like_buffers": "@like_buffers",
+    "flow.scope.loop_rounds": "@filled_in @bound_first_in",
     "flow.scope.looped_layers": "lists_gone_through",
     "flow.scope.made_of_own": "made_of_own is_of_self",
     "flow.scope.mapped_moves": "moved_in_parts @left_behind_copies",
@@ -629,7 +631,7 @@ FUNCTIONS = {
         " holds"
     ),
     "flow.state.parted": "is_parted was_left",
-    "flow.state.point": "depth_of one_of_few without_none under_each knows_the_same",
+    "flow.state.point": "depth_of one_of_few without_none under_each",
     "flow.state.reading": "",
     "flow.state.records": (
         "is_held_together fields_of annotations_in given_fields make by_annotation kept_by_annotation of_itself"

@@ -15,21 +15,25 @@ CHECKS = {
     },
     "forgotten.asked_places": {
         "EVENTS": "FunctionCalled LayerCalled MethodCalled",
+        "SAYING": "cuda device",
     },
     "forgotten.buffers_beside": {
         "METHODS": "register_buffer",
     },
     "forgotten.changes_nothing": {
         "EVENTS": "FileEnded",
+        "SAYING": "DEV Dev dev",
     },
     "forgotten.converted_but_left": {
         "EVENTS": "FileEnded",
+        "SAYING": "device",
     },
     "forgotten.fed_from_loader": {
         "EVENTS": "LayerCalled ModuleCalled UnknownCalled",
     },
     "forgotten.forgotten_arms": {
         "EVENTS": "FileEnded",
+        "SAYING": ".cuda( device",
     },
     "forgotten.forgotten_attributes": {
         "EVENTS": "FileEnded",
@@ -39,72 +43,90 @@ CHECKS = {
     },
     "forgotten.left_among_moves": {
         "EVENTS": "FileEnded",
+        "SAYING": ".cuda( .to(",
     },
     "forgotten.left_in_one_case": {
         "EVENTS": "FileEnded",
+        "SAYING": ").cuda( ).to(",
     },
     "forgotten.left_in_other_method": {
         "EVENTS": "FileStarted",
+        "SAYING": ".cuda( .to(",
     },
     "forgotten.left_of_alike": {
         "EVENTS": "FileEnded",
+        "SAYING": ".cuda( .to(",
     },
     "forgotten.left_of_kept": {
         "EVENTS": "FunctionEnded",
     },
     "forgotten.left_of_pairs": {
         "EVENTS": "FileEnded",
+        "SAYING": ".cuda( .to(",
     },
     "forgotten.left_of_records": {
         "EVENTS": "FileEnded",
+        "SAYING": ".cuda( .to(",
     },
     "forgotten.left_of_returned": {
         "EVENTS": "FileEnded",
+        "SAYING": ").cuda( ).to( device=",
     },
     "forgotten.left_of_several": {
         "EVENTS": "FileEnded",
+        "SAYING": ".cuda( .to(",
     },
     "forgotten.left_of_twins": {
         "EVENTS": "FileEnded",
+        "SAYING": ".cuda( .to(",
     },
     "forgotten.left_of_unpacked": {
         "EVENTS": "FileStarted",
+        "SAYING": ".cuda( .to(",
     },
     "forgotten.made_as_large": {
         "EVENTS": "FileEnded",
+        "SAYING": "device=",
     },
     "forgotten.own_movers": {
         "EVENTS": "FileStarted",
     },
     "forgotten.put_together_again": {
         "EVENTS": "FileEnded",
+        "SAYING": ".to( cuda device",
     },
     "forgotten.raw_devices": {
         "EVENTS": "FileEnded",
+        "SAYING": "DEV Dev dev",
     },
     "forgotten.returned_without_device": {
         "EVENTS": "FileEnded",
+        "SAYING": "device",
     },
     "forgotten.round_trips": {
         "EVENTS": "FunctionEnded Returned",
     },
     "forgotten.tested_but_left": {
         "EVENTS": "FileEnded",
+        "SAYING": "CUDA Cuda DEV Dev GPU Gpu cuda dev gpu",
     },
     "forgotten.unread_attributes": {
         "EVENTS": "FileEnded FunctionEnded",
     },
     "forgotten.unread_by_helpers": {
         "EVENTS": "FileEnded",
+        "SAYING": "DEV Dev dev",
     },
     "forgotten.unread_devices": {
         "EVENTS": "FileEnded FileStarted",
+        "SAYING": "DEV Dev dev",
     },
     "literals.asked_devices": {
         "FUNCTIONS": "torch.device",
     },
     "literals.calls_with_cuda": {
         "EVENTS": "ForeignCalled FunctionCalled Operated UnknownCalled",
+        "SAYING": "cuda device",
     },
     "literals.cuda_beside_option": {
         "EVENTS": "Met",
@@ -149,6 +171,7 @@ CHECKS = {
     },
     "literals.handed_literals": {
         "EVENTS": "Constructed FunctionCalled UnknownCalled",
+        "SAYING": "device",
     },
     "literals.hardcoded": {
         "EVENTS": "FileStarted",
@@ -158,6 +181,7 @@ CHECKS = {
     },
     "literals.lone_literals": {
         "EVENTS": "Constructed ForeignCalled FunctionCalled MethodCalled Placed UnknownCalled",
+        "SAYING": ".to(0 cuda device",
     },
     "literals.meant_places": {
         "EVENTS": "Placed",
@@ -193,6 +217,7 @@ CHECKS = {
     },
     "models.unmoved_models": {
         "EVENTS": "LayerCalled MethodCalled ModuleCalled",
+        "SAYING": ".to( cuda device",
     },
     "operands.appended_apart": {
         "EVENTS": "Returned",
@@ -221,6 +246,7 @@ CHECKS = {
     },
     "operands.fed_elsewhere": {
         "EVENTS": "LayerCalled",
+        "SAYING": ".to( cuda map_location",
     },
     "operands.first_states": {
         "EVENTS": "Returned",
@@ -261,6 +287,7 @@ CHECKS = {
     },
     "operands.rebound_on_cpu": {
         "EVENTS": "FileStarted",
+        "SAYING": ".to( cpu cuda device",
     },
     "operands.returns": {
         "EVENTS": "Filled FunctionEnded Marked Returned",
@@ -355,15 +382,18 @@ CHECKS = {
     },
     "registration.like_buffers": {
         "EVENTS": "FunctionEnded",
+        "SAYING": "register_buffer",
     },
     "registration.moved_parameters": {
         "EVENTS": "AttributeAssigned",
+        "SAYING": ".to( cpu( cuda device",
     },
     "registration.parameters_beside": {
         "EVENTS": "AttributeAssigned ModuleMethodCalled",
     },
     "registration.put_with_buffers": {
         "EVENTS": "FunctionEnded",
+        "SAYING": "register_buffer",
     },
     "registration.rebound_buffers": {
         "EVENTS": "AttributeAssigned",

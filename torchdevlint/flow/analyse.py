@@ -85,7 +85,8 @@ def analyse(
     def found(default_changed: bool) -> list[Fact]:
         nonlocal grading
         table = TRANSFERS if recording is None else recording.of(tree, TRANSFERS)
-        machine = Machine(tree, source, settings, table, execute, _enter, call_value, looking.of, kinds, project)
+        told = looking.in_file(source.text)
+        machine = Machine(tree, source, settings, table, execute, _enter, call_value, told, kinds, project)
         machine.default_changed = default_changed
         _run(machine)
         machine.emit(FileEnded(machine))

@@ -6,7 +6,8 @@ public names of library functions and classes to what is called with each call o
 ``METHODS`` from names of methods to what is called with the receiver, before the call has any effect. All of them are
 asked in the order of the modules' names, for every alternative that a name or receiver stands for, on every path.
 ``SETTLE`` is called with each fact that stands when all of the file was run, and gives it with what is known only then;
-that of a module with other tables has nothing to add where none of them was asked.
+that of a module with other tables has nothing to add where none of them was asked. ``SAYING`` is no table, but words:
+a module is told of events only in files that say one of them, as what looks for moves needs ``.to(``.
 
 The keys of these tables are in `torchdevlint.index`, so that a module is imported when the first thing happens that it
 looks on at.
@@ -30,6 +31,7 @@ from torchdevlint.flow.state.machine import Machine
 
 TABLES = ("EVENTS", "FUNCTIONS", "METHODS")
 SETTLE = "SETTLE"
+SAYING = "SAYING"
 Observer = Callable[..., Any]
 
 
@@ -45,12 +47,14 @@ def told_by(module: ModuleType) -> Looking:
     tables = {table: tuple(map(_key, getattr(module, table))) for table in TABLES if getattr(module, table, None)}
     if hasattr(module, SETTLE):
         tables[SETTLE] = ("every",)
+    if hasattr(module, SAYING):
+        tables[SAYING] = module.SAYING
     return Looking(module.__name__, tables)
 
 
 def told_by_index(module: str, entry: Mapping[str, str]) -> Looking:
     """What the index has of a module."""
-    return Looking(module, {table: tuple(entry[table].split()) for table in (*TABLES, SETTLE) if table in entry})
+    return Looking(module, {each: tuple(entry[each].split()) for each in (*TABLES, SETTLE, SAYING) if each in entry})
 
 
 class Observers:
@@ -62,27 +66,48 @@ class Observers:
         looking = sorted((*(own if with_checks else ()), *others), key=lambda each: each.module.rpartition(".")[2])
         self._modules: dict[tuple[str, str], list[str]] = {}
         """The modules that have a key in a table."""
+        self._saying: dict[str, tuple[str, ...]] = {}
+        """The words of which a file has one whose events a module is told of; none where it is told of all."""
         for each in looking:
+            self._saying[each.module] = each.tables.get(SAYING, ())
             for table, keys in each.tables.items():
-                for key in keys:
+                for key in keys if table != SAYING else ():
                     self._modules.setdefault((table, key), []).append(each.module)
         self._looking = {each.module for each in looking if not {SETTLE}.issuperset(each.tables)}
         """The modules that are imported when the first thing happens that they look on at."""
-        self._of_events: dict[type, tuple[Observer, ...]] = {}
+        self._of_events: dict[tuple[type, str], Observer] = {}
         self._of_functions: dict[str, tuple[Observer, ...]] = {}
         self._of_methods: dict[str, tuple[Observer, ...]] = {}
 
-    def of(self, kind: type) -> tuple[Observer, ...]:
-        """What is called with each event of a kind."""
-        known = self._of_events.get(kind)
-        if known is None:
-            known = self._found("EVENTS", kind)
-            if kind is LibraryReturned:
-                known = (*known, self._note_function)
-            elif kind is MethodCalled:
-                known = (*known, self._note_method)
-            self._of_events[kind] = known
-        return known
+    def in_file(self, text: str) -> Callable[[type], tuple[Observer, ...]]:
+        """What is called with each event of a kind while a file with this text is run."""
+        says: dict[str, bool] = {}
+
+        def may_happen(module: str) -> bool:
+            for word in (words := self._saying[module]):
+                if word not in says:
+                    says[word] = word in text
+                if says[word]:
+                    return True
+            return not words
+
+        def looking_on(kind: type) -> tuple[Observer, ...]:
+            modules = filter(may_happen, self._modules.get(("EVENTS", kind.__name__), ()))
+            return (*[self._of_event(kind, module) for module in modules], *self._of_names(kind))
+
+        return looking_on
+
+    def _of_event(self, kind: type, module: str) -> Observer:
+        found = self._of_events.get((kind, module))
+        if found is None:
+            found = self._of_events[kind, module] = import_module(module).EVENTS[kind]
+        return found
+
+    def _of_names(self, kind: type) -> tuple[Observer, ...]:
+        """What asks the tables that go by the names of what is called."""
+        if kind is LibraryReturned:
+            return (self._note_function,)
+        return (self._note_method,) if kind is MethodCalled else ()
 
     def settled(self, machine: Machine, fact: Fact) -> Fact:
         """The fact with what is known of it at the end of a file."""

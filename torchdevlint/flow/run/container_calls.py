@@ -107,7 +107,7 @@ def _appended(frame: Frame, state: State, callee: ast.Attribute, receiver: Seq, 
     value, path = settle(value, state.conditions), dotted_path(callee.value)
     scope = frame.function or frame.machine.tree
     if not isinstance(value, Choice) or path is None or receiver.items == ():
-        return _append(receiver, value)
+        return append(receiver, value)
     anew = [
         (conditions, each)
         for conditions, each in value.alternatives
@@ -117,13 +117,14 @@ def _appended(frame: Frame, state: State, callee: ast.Attribute, receiver: Seq, 
     ]
     rest = [each for each in value.alternatives if each not in anew]
     if not anew or not rest:
-        return _append(receiver, value)
+        return append(receiver, value)
     kept = rest[0][1] if len(rest) == 1 else Choice(tuple(rest))
     begun = tuple((conditions, sequence([each])) for conditions, each in anew)
-    return Choice((*begun, (rest[0][0] if len(rest) == 1 else (), _append(receiver, kept))))
+    return Choice((*begun, (rest[0][0] if len(rest) == 1 else (), append(receiver, kept))))
 
 
-def _append(receiver: Seq, value: Value) -> Seq:
+def append(receiver: Seq, value: Value) -> Seq:
+    """The list with one more item; of a long one, what is in it."""
     if receiver.items is not None and len(receiver.items) < MAX_MEMBERS:
         return sequence([*receiver.items, value])
     members = receiver.members if receiver.items is None else tuple(dict.fromkeys(receiver.items))

@@ -17,17 +17,18 @@ from torchdevlint.flow.run.imports import import_modules, import_names
 from torchdevlint.flow.run.loop_items import start_of_round
 from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.run.patterns import captured
+from torchdevlint.flow.run.rounds import ends_with
 from torchdevlint.flow.scope.counted_loops import first_round_counter
 from torchdevlint.flow.scope.first_use import filled_at_first_use
 from torchdevlint.flow.scope.handled_errors import handles_refusal, suppresses_refusal
+from torchdevlint.flow.scope.loop_rounds import Loop
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State, knows_the_same
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
 from torchdevlint.flow.state.with_accelerator import with_accelerator
 
-_Loop = ast.For | ast.AsyncFor | ast.While
 _MAX_REPEATED_LOOPS = 3
 _NEVER_RETURN = frozenset(
     {"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit", "pytest.exit", "pytest.fail", "pytest.skip"}
@@ -195,7 +196,6 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
     source = frame.evaluate(node.iter, state)
     element = loaders.batch_of(frame, node, state) or element_of(source)
     frame.machine.emit(Escaped(frame, [source]))
-
     _loop(frame, node, state, start_of_round(frame, node, element, state), first_round_counter(node))
     execute(frame, node.orelse, state)
 
@@ -205,7 +205,7 @@ def _while(frame: Frame, node: ast.While, state: State) -> None:
     execute(frame, node.orelse, state)
 
 
-def _loop(frame: Frame, node: _Loop, state: State, start: Callable[[State], object], counter: str = "") -> None:
+def _loop(frame: Frame, node: Loop, state: State, start: Callable[[State], object], counter: str = "") -> None:
     """Run the body once, and once more where the first round changed something, or a `counter` is asked for zero.
 
     At least once: so flags such as ``first = True`` say in the second round what they mean. Inside of several loops
@@ -233,7 +233,7 @@ def _loop(frame: Frame, node: _Loop, state: State, start: Callable[[State], obje
         if not state.alive:
             break
         ends.append(state.copy())
-        if not counter and knows_the_same(state, entered):
+        if not counter and ends_with(node, state, entered):
             break
     frame.left = outer
     frame.loop_depth -= 1

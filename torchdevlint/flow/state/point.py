@@ -121,12 +121,3 @@ def under_each(state: State, choice: Choice, transfer: Callable[[Value], Value])
         results.append((conditions, transfer(each)))
     state.conditions = before
     return choose(results)
-
-
-def knows_the_same(state: State, entered: State) -> bool:
-    """Whether a round of a loop left all names that were there before as they were."""
-    if state.touched is not entered.touched or state.paths != entered.paths:
-        return False
-    env = state.env
-    changed = [(env.get(name), value) for name, value in entered.env.items() if env.get(name) is not value]
-    return all(held == value for held, value in changed)

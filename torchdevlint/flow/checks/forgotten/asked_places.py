@@ -206,4 +206,5 @@ def _names(node: ast.AST) -> list[str]:
     return list(names_of_item(node)) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else []
 
 
+SAYING = ("cuda", "device")
 EVENTS = {LayerCalled: _note_layer, FunctionCalled: _note_function, MethodCalled: _note_method}

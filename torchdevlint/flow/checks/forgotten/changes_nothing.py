@@ -64,4 +64,5 @@ def _changes_nothing(function: FunctionNode) -> bool:
     return True
 
 
+SAYING = ("dev", "Dev", "DEV")
 EVENTS = {FileEnded: _note_end}

@@ -57,8 +57,7 @@ class Arm(NamedTuple):
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    text = machine.reading.source.text
-    if ("device" not in text and ".cuda(" not in text) or not imports_torch(machine.tree):
+    if not imports_torch(machine.tree):
         return
     for function in nodes_in(machine.tree, ast.FunctionDef):
         if any(isinstance(each, ast.If) for each in function.body):
@@ -225,4 +224,5 @@ def _is_items(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "values")
 
 
+SAYING = ("device", ".cuda(")
 EVENTS = {FileEnded: _note_end}

@@ -142,4 +142,5 @@ def _same(one: ast.expr, other: ast.expr) -> bool:
 _PLACES = (ast.Name, ast.Attribute, ast.Subscript)
 
 
+SAYING = (".to(", ".cuda(")
 EVENTS = {FileEnded: _note_end}

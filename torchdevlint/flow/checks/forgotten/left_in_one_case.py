@@ -37,8 +37,7 @@ _MOVE_OTHERWISE = frozenset({"to", "cuda", "prepare", "cpu", "to_empty", "apply"
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    text = machine.reading.source.text
-    if (").to(" not in text and ").cuda(" not in text) or not imports_torch(machine.tree):
+    if not imports_torch(machine.tree):
         return
     trained = _of_what_is_trained(machine)
     for scope in (machine.tree, *functions_that_place(machine.tree)):
@@ -235,4 +234,5 @@ def _returned(scope: Scope) -> Iterator[tuple[ast.Call, ast.Call]]:
         yield left
 
 
+SAYING = (").to(", ").cuda(")
 EVENTS = {FileEnded: _note_end}

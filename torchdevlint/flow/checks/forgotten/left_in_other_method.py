@@ -41,8 +41,7 @@ class _Moved(NamedTuple):
 
 def _begin(event: FileStarted) -> None:
     machine = event.machine
-    text = machine.reading.source.text
-    if (".to(" in text or ".cuda(" in text) and any(map(_moved_in, nodes_in(machine.tree, ast.ClassDef))):
+    if any(map(_moved_in, nodes_in(machine.tree, ast.ClassDef))):
         machine.observe(LayerCalled, _note_layer)
         machine.observe(ModuleCalled, _note_called)
         machine.observe(UnknownCalled, _note_called)
@@ -160,4 +159,5 @@ def _moves(function: ast.FunctionDef, model: str) -> bool:
     return any(each.attr in torch_api.MOVE_METHODS and _attribute(each.value) == model for each in moves)
 
 
+SAYING = (".to(", ".cuda(")
 EVENTS = {FileStarted: _begin}

@@ -27,4 +27,5 @@ def _note_end(event: FileEnded) -> None:
             import_module(f"{__package__}.{name}").look(event.machine)
 
 
+SAYING = (".to(", ".cuda(")
 EVENTS = {FileEnded: _note_end}

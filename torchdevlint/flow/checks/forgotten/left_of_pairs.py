@@ -155,4 +155,5 @@ def _statements(function: FunctionNode) -> Iterator[ast.stmt]:
             yield each
 
 
+SAYING = (".to(", ".cuda(")
 EVENTS = {FileEnded: _note_end}

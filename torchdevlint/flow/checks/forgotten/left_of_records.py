@@ -111,4 +111,5 @@ def _is_moved(function: FunctionNode, name: str) -> bool:
     return any(isinstance(each, ast.Call) for each in values_by_path(function).get(name, ()))
 
 
+SAYING = (".to(", ".cuda(")
 EVENTS = {FileEnded: _note_end}

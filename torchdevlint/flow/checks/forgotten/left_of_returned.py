@@ -38,8 +38,7 @@ _CONVERT = torch_api.NAMED_CONVERSIONS | torch_api.MOVE_METHODS
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    text = machine.reading.source.text
-    if all(each not in text for each in (").to(", ").cuda(", "device=")) or not imports_torch(machine.tree):
+    if not imports_torch(machine.tree):
         return
     for function in functions_that_place(machine.tree):
         if function not in machine.pipeline:
@@ -177,4 +176,5 @@ def _is_empty(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == 0
 
 
+SAYING = (").to(", ").cuda(", "device=")
 EVENTS = {FileEnded: _note_end}

@@ -285,4 +285,5 @@ def _device_in(call: ast.Call) -> str:
     return ""
 
 
+SAYING = (".to(", ".cuda(")
 EVENTS = {FileEnded: _note_end}

@@ -288,4 +288,5 @@ def _is_place(node: ast.expr) -> bool:
     return is_text or mentions_device(held.rpartition(".")[2]) or mentions_device(held.rpartition("['")[2].rstrip("']"))
 
 
+SAYING = (".to(", ".cuda(")
 EVENTS = {FileEnded: _note_end}

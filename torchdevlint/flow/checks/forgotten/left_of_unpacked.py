@@ -49,8 +49,7 @@ class _Left(NamedTuple):
 
 def _begin(event: FileStarted) -> None:
     machine = event.machine
-    text = machine.reading.source.text
-    if (".to(" not in text and ".cuda(" not in text) or not any(map(_left_in, functions_that_place(machine.tree))):
+    if not any(map(_left_in, functions_that_place(machine.tree))):
         return
     machine.observe(Operated, _note_operation)
     machine.observe(LayerCalled, _note_layer)
@@ -214,4 +213,5 @@ def _note(frame: Frame, state: State, at: ast.Name, left: _Left, move: ast.Call)
     record(frame.machine, frame.function, "beside", at, move, at=left.at, name=at.id, state=state)
 
 
+SAYING = (".to(", ".cuda(")
 EVENTS = {FileStarted: _begin}

@@ -31,7 +31,7 @@ _TAKES_OVER = ("register_buffer", "Parameter", "Buffer", "copy_")
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    if "device=" not in machine.reading.source.text or not imports_torch(machine.tree):
+    if not imports_torch(machine.tree):
         return
     for function in functions_that_place(machine.tree):
         for left, placed in _alike(function):
@@ -71,4 +71,5 @@ def _leaves(function: FunctionNode, made: ast.Call, name: str) -> bool:
     return False
 
 
+SAYING = ("device=",)
 EVENTS = {FileEnded: _note_end}

@@ -227,4 +227,5 @@ def _in_another_arm(function: FunctionNode, left: ast.stmt, move: ast.expr) -> b
     return False
 
 
+SAYING = ("cuda", "device", ".to(")
 EVENTS = {FileEnded: _note_end}

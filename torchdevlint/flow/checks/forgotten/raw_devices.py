@@ -112,4 +112,5 @@ def _fact(
     )
 
 
+SAYING = ("dev", "Dev", "DEV")
 EVENTS = {FileEnded: _look}

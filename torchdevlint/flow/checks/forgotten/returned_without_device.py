@@ -32,7 +32,7 @@ _HOST = frozenset({"cpu", "numpy", "item", "tolist"})
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    if "device" not in machine.words or not imports_torch(machine.tree):
+    if not imports_torch(machine.tree):
         return
     for function in functions_that_place(machine.tree):
         made = returned_factory(function) if is_plain(function) and function not in machine.pipeline else None
@@ -86,4 +86,5 @@ def _asked(function: FunctionNode) -> set[int]:
     return {id(part) for each in tests for part in inside(each)}
 
 
+SAYING = ("device",)
 EVENTS = {FileEnded: _note_end}

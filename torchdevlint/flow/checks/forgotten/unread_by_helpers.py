@@ -72,4 +72,5 @@ def _fact(machine: Machine, function: FunctionNode, made: ast.Call) -> DeviceNot
     )
 
 
+SAYING = ("dev", "Dev", "DEV")
 EVENTS = {FileEnded: _note_end}

@@ -337,4 +337,5 @@ def _fact(machine: Machine, scope: str, told: Told, kind: str, at: ast.AST, targ
     )
 
 
+SAYING = ("dev", "Dev", "DEV")
 EVENTS = {FileStarted: _begin, FileEnded: _note_movers}

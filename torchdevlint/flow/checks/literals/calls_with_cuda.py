@@ -102,6 +102,7 @@ def sized_by(frame: Frame, state: State, node: ast.Call) -> Given | None:
     return None
 
 
+SAYING = ("cuda", "device")
 EVENTS = {
     FunctionCalled: _note_function,
     UnknownCalled: _note_unknown,

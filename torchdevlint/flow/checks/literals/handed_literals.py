@@ -33,4 +33,5 @@ def _look(frame: Frame, state: State, node: ast.Call) -> None:
         record(frame, state, node, cuda_in_words(node), found)
 
 
+SAYING = ("device",)
 EVENTS = {FunctionCalled: _note_call, Constructed: _note_call, UnknownCalled: _note_call}

@@ -167,6 +167,7 @@ def _is_device(node: ast.expr) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute)) and mentions_device(last_name(node))
 
 
+SAYING = ("cuda", "device", ".to(0")
 EVENTS = {
     Placed: _note_placed,
     FunctionCalled: _note_call,

@@ -322,4 +322,5 @@ def _is_of_module(value: Tensor) -> bool:
     return bool(value.steps) and value.steps[0].of_module
 
 
+SAYING = ("cuda", "device", ".to(")
 EVENTS = {ModuleCalled: _note_call, MethodCalled: _note_method, LayerCalled: _note_unknown}

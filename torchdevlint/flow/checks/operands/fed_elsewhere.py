@@ -151,4 +151,5 @@ def _is_move(node: ast.expr) -> TypeGuard[ast.Call]:
     return any(mentions_device(last_name(each)) for each in places_in(node)[:1])
 
 
+SAYING = ("cuda", "map_location", ".to(")
 EVENTS = {LayerCalled: _note_layer}

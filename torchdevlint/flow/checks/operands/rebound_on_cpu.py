@@ -150,4 +150,5 @@ def _is_on_cpu(value: Tensor) -> bool:
     return value.device == DEFAULT and bool(value.ndim) and bool(value.creations) and not value.parameter
 
 
+SAYING = ("cpu", "cuda", "device", ".to(")
 EVENTS = {FileStarted: _begin}

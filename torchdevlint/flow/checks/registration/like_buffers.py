@@ -101,4 +101,5 @@ def _kept(frame: Frame, owner: ClassInfo, target: ast.Attribute) -> Tensor:
     return Tensor(UNREGISTERED, AT_LEAST_1, (site,), (Step(f"kept as `self.{target.attr}`", target),))
 
 
+SAYING = ("register_buffer",)
 EVENTS = {FunctionEnded: _note_end}

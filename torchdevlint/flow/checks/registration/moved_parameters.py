@@ -95,4 +95,5 @@ def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> 
     return replace(fact, tensor=tensor, tensor_at=place, wrap_at=machine.span_of(wrap))
 
 
+SAYING = ("cpu(", "cuda", "device", ".to(")
 EVENTS = {AttributeAssigned: _note_assignment}

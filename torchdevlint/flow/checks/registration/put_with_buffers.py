@@ -71,4 +71,5 @@ def _sites(owner: ClassInfo, name: str) -> list[Site]:
     return [] if value is None else [site for each in tensors_in(value) for site in each.creations]
 
 
+SAYING = ("register_buffer",)
 EVENTS = {FunctionEnded: _note_end}
