@@ -181,7 +181,7 @@ def _started_in(tree: ast.Module) -> list[ast.stmt]:
     guards = [each for each in tree.body if is_main_guard(each)]
     outside = (each for each in tree.body if isinstance(each, (ast.Assign, ast.AnnAssign, ast.Expr)))
     parses = any(last_name(call.func) == "parse_args" for each in outside for call in nodes_in(each, ast.Call))
-    return [each for each in guards if parses or not (_is_trial(each) or tries_torch_alone(tree, each))]
+    return [each for each in guards if parses or not (_is_trial(tree, each) or tries_torch_alone(tree, each))]
 
 
 def tries_torch_alone(tree: ast.Module, guard: ast.stmt) -> bool:
@@ -199,17 +199,25 @@ def tries_torch_alone(tree: ast.Module, guard: ast.stmt) -> bool:
     )
 
 
-def _is_trial(guard: ast.stmt) -> bool:
+def _is_trial(tree: ast.Module, guard: ast.stmt) -> bool:
     """Whether a script makes tensors where it starts, or calls a test: it only tries what is meant for others.
 
-    What takes options, trains, or is long, is started by people, whatever it calls.
+    What takes options, be it in a function of the file that it calls, trains, or is long, is started by people,
+    whatever it calls.
     """
     if sum(isinstance(each, ast.stmt) for each in inside(guard)) > _LONGEST_TRIAL:
         return False
-    called = {last_name(call.func) for call in nodes_in(guard, ast.Call)}
-    if not called.isdisjoint(_OF_PEOPLE):
+    calls = nodes_in(guard, ast.Call)
+    called = {last_name(call.func) for call in calls if dotted_path(call.func) not in _COUNTING}
+    if not called.isdisjoint(_OF_PEOPLE) or any(_takes_options(tree, each) for each in called):
         return False
     return not called.isdisjoint(torch_api.FACTORIES) or any(map(_TRIAL.search, called))
+
+
+def _takes_options(tree: ast.Module, name: str) -> bool:
+    """Whether a function of the top level reads the command line."""
+    functions = (each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == name)
+    return any(last_name(call.func) == "parse_args" for each in functions for call in nodes_in(each, ast.Call))
 
 
 def _reached(level: set[ast.AST], known: dict[str, list[ast.AST]]) -> frozenset[ast.AST]:
