@@ -105,7 +105,7 @@ class Harm:
         if (isinstance(fact, _OF_MACHINES) or fact.is_without_cuda) and self._machines.demand_cuda(fact):
             return not is_of_ranks(fact)
         is_of_loss = isinstance(fact, IgnoresGivenDevice) and is_only_differentiated(self._tree, fact.at)
-        if (isinstance(fact, CheckpointLoad) or is_of_loss) and self._machines.describe_gpu(fact.at):
+        if (isinstance(fact, CheckpointLoad) or is_of_loss) and self._machines.is_of_gpu(fact):
             return not is_of_ranks(fact)
         if self._machines.is_of_cuda_library(fact):
             return not is_of_ranks(fact)

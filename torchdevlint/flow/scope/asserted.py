@@ -13,7 +13,7 @@ from torchdevlint.source.nodes import nodes_in, once_a_node
 @once_a_node
 def asserted_in(scope: ast.AST) -> frozenset[ast.expr]:
     """The tests without which an ``assert`` fails: `a` and `b` of ``assert a and b``, `c` of ``all(c for ..)``."""
-    return frozenset(one for each in nodes_in(scope, ast.Assert) for one in _needed(each.test))
+    return frozenset(one for each in nodes_in(scope, ast.Assert) for one in needed_for(each.test))
 
 
 def asserts_place(scope: ast.AST | None, name: str) -> bool:
@@ -31,12 +31,13 @@ def asserts_cuda(tree: ast.Module, line: int) -> bool:
     return any(isinstance(each, ast.Attribute) and each.attr == "is_cuda" for each in asserted)
 
 
-def _needed(test: ast.expr) -> Iterator[ast.expr]:
+def needed_for(test: ast.expr) -> Iterator[ast.expr]:
+    """The parts of a test that all have to be true for it, by `and` or `all`."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for each in test.values:
-            yield from _needed(each)
+            yield from needed_for(each)
     elif isinstance(test, ast.Call) and dotted_path(test.func) == "all" and test.args:
-        yield from _needed(test.args[0].elt if isinstance(test.args[0], ast.GeneratorExp) else test.args[0])
+        yield from needed_for(test.args[0].elt if isinstance(test.args[0], ast.GeneratorExp) else test.args[0])
     else:
         yield test
 

@@ -311,6 +311,8 @@ def _trains_on_gpu(scope: Scope, call: ast.Call) -> bool:
     accelerator, gpus = given.get("accelerator"), given.get("gpus")
     if isinstance(accelerator, ast.Constant):
         return accelerator.value in _ACCELERATORS
+    if isinstance(gpus, ast.UnaryOp):
+        return isinstance(gpus.op, ast.USub) and isinstance(gpus.operand, ast.Constant)  # -1: all of them
     if isinstance(gpus, ast.Constant):
         return isinstance(gpus.value, (int, str)) and gpus.value not in (0, "0", "")
     return isinstance(gpus, ast.List) and bool(gpus.elts)

@@ -7,6 +7,7 @@ without a question, asks a GPU for something, or imports what is for CUDA alone.
 from __future__ import annotations
 
 import ast
+import re
 
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
@@ -14,7 +15,7 @@ from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.programs.machines.cuda_libraries import imports_cuda_library
 from torchdevlint.flow.programs.machines.demands import Demands
-from torchdevlint.flow.programs.machines.needed_by_callers import is_needed_by_callers
+from torchdevlint.flow.programs.machines.needed_by_callers import is_asked_by_callers, is_needed_by_callers
 from torchdevlint.flow.programs.machines.needing_cuda import NeedingCuda
 from torchdevlint.flow.programs.reached.application import Application
 from torchdevlint.flow.programs.reached.leading_to import LeadingTo
@@ -71,6 +72,29 @@ class Machines:
         It raises on every other machine, before the place or right after.
         """
         return self._are_seen and self._leading_to.is_so(at, self.needing.describing)
+
+    def is_of_gpu(self, fact: Fact) -> bool:
+        """Whether what surely runs with a place asks what its GPU is, or a load is where all needs the current GPU: so
+        does the function around it, or what makes its object, be it in a project of a few files.
+        """
+        if self.describe_gpu(fact.at):
+            return True
+        place, _, programs, files = self._leading_to(fact.at)
+        is_alone = self._application.has_no_users and self._application.has_others
+        if not isinstance(fact, CheckpointLoad) or place is None or not is_alone:
+            return False
+        if self._application.choice.needs_current_gpu and self._leading_to.is_so_within(self.needing.before, place):
+            return True
+        return not programs and is_asked_by_callers(place, files, self._project, self.needing.asking, self._is_called)
+
+    def _is_called(self, name: str) -> bool:
+        """Whether a text of the project says a name otherwise than to define it."""
+        said = re.compile(rf"(?<!def )(?<!class )\b{re.escape(name)}\b")
+        paths = self._project.saying((name,))
+        own = "" if self._leading_to.own is None else self._leading_to.own.source.text
+        if said.search(own) or paths is None or self._project.saying((name,), beside_code=True) != ():
+            return True
+        return any((text := self._project.text_of(each)) is None or said.search(text.text) for each in paths)
 
     def are_where_tensors_are(self, fact: Fact) -> bool:
         """Whether the literal of a fact is where the tensor is that it stands beside: on the current GPU.

@@ -24,6 +24,7 @@ _MOST_CALLERS = 60
 """Where more functions may lead to a place, nothing is known."""
 _FACTORIES = torch_api.FACTORIES | torch_api.LIKE_FACTORIES
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_PLAIN = ("torch.nn.Module", "object")
 _APART = (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
@@ -50,6 +51,38 @@ def is_needed_by_callers(place: ast.AST, files: Iterable[ModuleFile], project: P
     if ways.are_so_in(own.scope, own.body):
         return True
     return _do_callers(own, known, lambda each: ways.are_so_in(each.scope, each.body))
+
+
+def is_asked_by_callers(
+    place: ast.AST, files: Iterable[ModuleFile], project: Project, asking: Ways, is_called: Callable[[str], bool]
+) -> bool:
+    """Whether all that leads to a place in some files asks a GPU for something, or asserts that there is one.
+
+    So does a method whose class does when its object is made. What nothing in the project calls leads nowhere.
+    """
+    known = [code for file in files for code in _code_in(file, project)]
+    own = next((each for each in known if each.scope.function and is_below(place, each.scope.function)), None)
+    if own is None:
+        return False
+    making = {id(each.scope.owner): each for each in known if getattr(each.scope.function, "name", "") == "__init__"}
+
+    def asks(code: _Code) -> bool:
+        made = making.get(id(code.scope.owner)) if code.scope.owner is not None else None
+        return any(each is not None and asking.are_so_in(each.scope, each.body) for each in (code, made))
+
+    owners = {owner.name: owner for file in files for owner in nodes_in(file.tree, ast.ClassDef)}
+    dead = [each for each in known if each.name and _is_by_name(each.scope.owner, owners) and not is_called(each.name)]
+    return _do_callers(own, [each for each in known if each is own or each not in dead], asks)
+
+
+def _is_by_name(owner: ast.ClassDef | None, owners: dict[str, ast.ClassDef], hops: int = 4) -> bool:
+    """Whether a function is called by its name alone, as no library calls a method of a class of its own."""
+    if owner is None or hops == 0:
+        return owner is None
+    bases = [(public_path(each), owners.get(dotted_path(each) or "")) for each in owner.bases]
+    return all(
+        path in _PLAIN or (each is not None and _is_by_name(each, owners, hops - 1)) for path, each in bases
+    )
 
 
 def _do_callers(own: _Code, known: list[_Code], need: Callable[[_Code], bool]) -> bool:

@@ -4,7 +4,7 @@ A program that chooses its device may name CUDA by mistake, all the more after t
 something before (`torch.cuda.set_device(0)`, `torch.cuda.ipc_collect()`) ends there on every other machine. So does one
 that surely asks what the GPU is called, or can do, right on, or waits for it (`torch.cuda.synchronize()`): it is not
 for the results alone. And one that goes right on to a helper ends there, if that sends something to CUDA by name and
-is told no other place.
+is told no other place. One that asserts that there is CUDA needs it as well, or ends where there is none.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ import ast
 from functools import cached_property
 
 from torchdevlint.flow.programs.reached.ways import Ways
+from torchdevlint.flow.programs.texts.blocks import ends, is_left
 from torchdevlint.flow.programs.texts.gpu_choice import gpu_choice
+from torchdevlint.flow.scope.asserted import needed_for
 from torchdevlint.flow.scope.cuda_literals import Scope, asks_gpu, describes_gpu, needs_cuda, waits_for_gpu
 from torchdevlint.flow.scope.names import public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, own_nodes_in
+
+_ASKING = ("torch.cuda.is_available", "torch.cuda.device_count")
 
 
 class NeedingCuda:
@@ -34,12 +38,12 @@ class NeedingCuda:
     @cached_property
     def beside(self) -> Ways:
         """Where CUDA is needed before a place, or surely right on from there."""
-        return Ways(self._project, needs_cuda, after=True)
+        return Ways(self._project, needs_cuda, after=True, requires=_requires_cuda)
 
     @cached_property
     def before(self) -> Ways:
         """Where CUDA is needed before a place."""
-        return Ways(self._project, needs_cuda)
+        return Ways(self._project, needs_cuda, requires=_requires_cuda)
 
     @cached_property
     def unasked(self) -> Ways:
@@ -55,8 +59,8 @@ class NeedingCuda:
 
     @cached_property
     def asking(self) -> Ways:
-        """Where a GPU is asked for something before a place, so that no other machine comes there."""
-        return Ways(self._project, asks_gpu)
+        """Where a GPU is asked for something before a place, or has to be there: no other machine comes to it."""
+        return Ways(self._project, asks_gpu, requires=_requires_cuda)
 
     @cached_property
     def describing(self) -> Ways:
@@ -79,3 +83,25 @@ def _asks_for_cuda(scope: Scope) -> bool:
     """Whether a function, or the top level, asks whether there is CUDA, be it for another move than one of its own."""
     calls = own_nodes_in(scope.function or scope.tree, ast.Call)
     return any(public_path(each.func) == "torch.cuda.is_available" for each in calls)
+
+
+def _requires_cuda(statement: ast.stmt, returning: bool) -> bool:
+    """Whether nothing comes after a statement on a machine without CUDA: it asserts that there is some, or raises.
+
+    Or it returns where that counts: ``if not torch.cuda.is_available(): return``.
+    """
+    if isinstance(statement, ast.Assert):
+        return any(map(_is_there, needed_for(statement.test)))
+    if not isinstance(statement, ast.If) or not (ends(statement.body) or (returning and is_left(statement.body))):
+        return False
+    test = statement.test
+    refused = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else [test]
+    return any(isinstance(each, ast.UnaryOp) and _is_there(each.operand) for each in refused)
+
+
+def _is_there(test: ast.expr) -> bool:
+    """Whether a test is true where there is CUDA alone: it is available, there are GPUs."""
+    asked = test
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Gt, ast.GtE)):
+        asked = test.left
+    return isinstance(asked, ast.Call) and public_path(asked.func) in _ASKING

@@ -111,8 +111,7 @@ class Application:
     def _needs_current_gpu(self) -> bool:
         """Whether no program that comes here runs without CUDA, and all is on one GPU.
 
-        A program that sends something to CUDA whatever happens, and leaves nobody a choice, needs CUDA, even if a
-        helper that it imports asks for it.
+        A program that sends something to CUDA whatever happens needs it, even if a helper that it imports asks for it.
         """
         if self.choice.needs_current_gpu:
             return True
@@ -245,9 +244,12 @@ class Application:
 
     @cached_property
     def is_of_several(self) -> bool:
-        """Whether the project has other files, and so many that it is more than begun."""
-        others = None if self._project is None else self._project.saying(())
-        return others is not None and len(others) >= _FEWEST_OTHERS
+        """Whether the project has other files, or notebooks, and so many that it is more than begun."""
+        others = (None if self._project is None else self._project.saying(())) or ()
+        if self._project is not None and len(others) < _FEWEST_OTHERS:
+            beside = self._project.saying((), beside_code=True) or ()
+            others += tuple(each for each in beside if each.endswith(NOTEBOOK))
+        return len(others) >= _FEWEST_OTHERS
 
     @cached_property
     def cannot_be_imported(self) -> bool:

@@ -15,15 +15,17 @@ from torchdevlint.flow.programs.texts.blocks import (
     LOOPS,
     blocks_of,
     defined_within,
+    ends,
     heads,
     is_counted,
     is_endless,
     is_every_so_often,
+    is_left,
     leaves,
 )
 from torchdevlint.flow.programs.texts.cuda_habit import asks_for_devices
 from torchdevlint.flow.programs.texts.evaluated import surely_called, surely_read
-from torchdevlint.flow.programs.texts.leading_names import read_by
+from torchdevlint.flow.programs.texts.leading_names import leads
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.decorators import is_of_class
@@ -52,8 +54,8 @@ class Ways:
     function that is called, or in a loop, counts: the epoch that was best is saved in one of them. An object whose
     class is not known, and that is asked for the `method` with the place, is one of the class which has that. A place
     that the first round of a counted loop leaves out (`in_rounds`) comes after what another round does. It happens as
-    well where a name is read of which `reads` is true. With `switched`, what a test for a device decides counts,
-    since it decides over the rest of the program as well.
+    well where a name is read of which `reads` is true, or where what follows a statement `requires` it, be it that it
+    returns else. With `switched`, what a test for a device decides counts, since it decides over the rest as well.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Ways:
         in_rounds: bool = False,
         reads: Callable[[Scope, ast.Name], bool] | None = None,
         switched: bool = False,
+        requires: Callable[[ast.stmt, bool], bool] | None = None,
     ) -> None:
         self._project = project
         self._happens = happens
@@ -75,6 +78,7 @@ class Ways:
         self._in_rounds = in_rounds
         self._reads = reads
         self._switched = switched
+        self._requires = requires
         self._known: dict[ast.AST, bool] = {}
         self._on_the_way: dict[ast.AST | None, bool] = {}
 
@@ -122,10 +126,10 @@ class Ways:
         A function that calls something of its own name, of which nothing is known (``model.train()`` in ``train``),
         comes to the place by another statement, if there is one.
         """
-        ways = [number for number, each in enumerate(block) if _leads(each, names, place)]
+        ways = [number for number, each in enumerate(block) if leads(each, names, place)]
         own = {getattr(scope.function, "name", "")}
         if not own.isdisjoint(names):
-            others = [each for each in ways if _leads(block[each], names - own, place)]
+            others = [each for each in ways if leads(block[each], names - own, place)]
             ways = others or ways
         return bool(ways) and all(self._is_way_so(scope, block, number, names, place) for number in ways)
 
@@ -133,7 +137,7 @@ class Ways:
         self, scope: Scope, block: Sequence[ast.stmt], number: int, names: frozenset[str], place: ast.AST | None
     ) -> bool:
         statement = block[number]
-        if any(self._statement(scope, each) for each in block[:number]):
+        if any(self._is_passed(scope, each) for each in block[:number]):
             return True
         if not scope.file.path.endswith(NOTEBOOK) and any(map(is_endless, block[:number])):
             return True  # no way leads on; cells are run after one that was interrupted
@@ -143,17 +147,28 @@ class Ways:
             after = takewhile(lambda each: not leaves(each), block[number + 1 :])
             if any(self._statement(scope, each) for each in (statement, *after)):
                 return True
-        inner = [each for each in blocks_of(statement) if any(_leads(one, names, place) for one in each)]
+        inner = [each for each in blocks_of(statement) if any(leads(one, names, place) for one in each)]
         if inner:
             return all(self._is_so(scope, each, names, place) for each in inner)
         return self._is_called_so(scope, statement, names, place)
+
+    def _is_passed(self, scope: Scope, statement: ast.stmt) -> bool:
+        """Whether it happens in a statement on each of its ways that lead on, which none does that returns."""
+        if self._statement(scope, statement):
+            return True
+        if not isinstance(statement, ast.If):
+            return False
+        if self._requires is not None and self._requires(statement, True):
+            return True
+        arms = [each for each in (statement.body, statement.orelse) if not is_left(each)]
+        return bool(arms) and all(any(self._is_passed(scope, each) for each in arm) for arm in arms)
 
     def _is_called_so(self, scope: Scope, statement: ast.stmt, names: frozenset[str], place: ast.AST | None) -> bool:
         """Whether it happens on the ways through the functions that a statement calls, and that lead on."""
         if place is not None and is_below(place, statement):
             return False
         bodies = [each for call in nodes_in(statement, ast.Call) for each in (self.callee(scope, call),) if each]
-        leading = [each for each in bodies if _is_on_the_way(each, names, place)]
+        leading = [each for each in bodies if any(leads(one, names, place) for one in each.body)]
         return bool(leading) and all(self._is_led_so(each, names, place) for each in leading)
 
     def _is_led_so(self, scope: Scope, names: frozenset[str], place: ast.AST | None) -> bool:
@@ -182,9 +197,12 @@ class Ways:
             return self._import(scope, statement)
         if isinstance(statement, ast.If) and isinstance(statement.test, ast.Constant):
             return self._block(scope, statement.body if statement.test.value else statement.orelse)
+        if self._requires is not None and self._requires(statement, False):
+            return True
         if isinstance(statement, ast.If):
-            arms = (self._block(scope, each) for each in (statement.body, statement.orelse))
             is_open = loosely or (self._switched and asks_for_devices(statement.test))
+            blocks = statement.body, statement.orelse
+            arms = (self._block(scope, each) or (not is_open and ends(each)) for each in blocks)
             return self._expression(scope, statement.test) or (any(arms) if is_open else all(arms))
         if isinstance(statement, ast.Try):
             caught = [each.body for each in statement.handlers if goes_on(each)]
@@ -329,14 +347,3 @@ def _defined_in(tree: ast.Module) -> dict[str, ast.stmt]:
 def top_level(tree: ast.Module) -> list[ast.stmt]:
     """What the program of a file runs, one after the other."""
     return [inner for each in tree.body for inner in (each.body if is_main_guard(each) else (each,))]  # type: ignore[attr-defined]
-
-
-def _leads(statement: ast.stmt, names: frozenset[str], place: ast.AST | None) -> bool:
-    """Whether a statement holds the place, or names what leads to it; what it only defines or imports is not run."""
-    if isinstance(statement, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
-        return False
-    return not names.isdisjoint(read_by(statement)) or (place is not None and is_below(place, statement))
-
-
-def _is_on_the_way(scope: Scope, names: frozenset[str], place: ast.AST | None) -> bool:
-    return any(_leads(each, names, place) for each in scope.body)

@@ -35,6 +35,19 @@ def leaves(statement: ast.stmt, looping: bool = False, in_some_round: bool = Fal
     return any(leaves(each, looping, in_some_round) for block in blocks_of(statement) for each in block)
 
 
+def ends(block: list[ast.stmt]) -> bool:
+    """Whether the program ends behind a block: it raises an error, or exits."""
+    last = block[-1] if block else None
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return public_path(last.value.func) in _EXITS
+    return isinstance(last, ast.Raise)
+
+
+def is_left(block: list[ast.stmt]) -> bool:
+    """Whether nothing comes right after a block: it is left by its last statement."""
+    return bool(block) and (isinstance(block[-1], (ast.Return, ast.Continue, ast.Break)) or ends(block))
+
+
 def is_endless(statement: ast.stmt) -> bool:
     """Whether nothing comes after a statement: ``while True:`` without a `break`."""
     if not isinstance(statement, ast.While) or not isinstance(statement.test, ast.Constant):

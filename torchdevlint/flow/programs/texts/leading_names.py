@@ -94,3 +94,10 @@ def _led_to(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
             yield from ((name.asname or name.name.partition(".")[0], name) for name in each.names)
         elif isinstance(each, (*_FUNCTIONS, ast.Assign, ast.AnnAssign)):
             yield from ((name, each) for name in bound_by(each))
+
+
+def leads(statement: ast.stmt, names: frozenset[str], place: ast.AST | None) -> bool:
+    """Whether a statement holds the place, or names what leads to it; what it only defines or imports is not run."""
+    if isinstance(statement, (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)):
+        return False
+    return not names.isdisjoint(read_by(statement)) or (place is not None and is_below(place, statement))
