@@ -730,3 +730,99 @@ def test_an_older_name_where_the_file_is_not_there(tmp_path: Path, old: str, new
     """What the run has saved is there, so that it reads nothing else."""
     root = application(tmp_path, helper=ASKING, main=FALLING_BACK.replace(old, new) if old else FALLING_BACK)
     assert ("main.py:TDL201" in found(root)) is is_found
+
+
+BY_OPTION = """import argparse
+import torch
+from helper import place
+from torch import nn
+
+def keep(net, config, filepath):
+    torch.save({"net": net.state_dict(), "config": config}, filepath)
+
+def train(args):
+    net = nn.Linear(3, 3).to(place())
+    best = 9.0
+    for epoch in range(9):
+        loss = net(torch.ones(3, device=place())).sum()
+        if loss < best:
+            best = loss
+            keep(net, args, args.filepath)
+
+def test(args):
+    saved = torch.load(args.filepath)
+    net = nn.Linear(3, 3)
+    net.load_state_dict(saved["net"])
+    print(net.to(place()))
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--filepath", default="net.pt")
+    parser.add_argument("--other", default="other.pt")
+    args = parser.parse_args()
+    train(args)
+    test(args)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        ("", "", False),
+        ("    train(args)\n", "", True),
+        ("    train(args)\n", "    if args.filepath:\n        train(args)\n", True),
+        ("keep(net, args, args.filepath)", "keep(net, args, args.other)", True),
+        ("torch.save({", 'filepath = filepath + ".tmp"\n    torch.save({', True),
+    ],
+    ids=["trained", "not trained", "trained if asked", "another option", "another name"],
+)
+def test_an_option_that_is_given_to_what_saves(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    root = application(tmp_path, helper=ASKING, main=BY_OPTION.replace(old, new))
+    assert ("main.py:TDL201" in found(root)) is is_found
+
+
+SHARED = """import torch
+from helper import place
+from torch import nn
+
+def train(args):
+    net = nn.Linear(3, 3).to(place())
+    for epoch in range(9):
+        net(torch.ones(3, device=place())).sum().backward()
+    torch.save(net.state_dict(), args.filepath)
+"""
+READING = """import argparse
+import torch
+from shared import train
+from torch import nn
+
+def generate(args):
+    net = nn.Linear(3, 3)
+    net.load_state_dict(torch.load(args.filepath))
+    print(net)
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--filepath", default="net.pt")
+    parser.add_argument("--last")
+    parser.add_argument("--best")
+    args = parser.parse_args()
+    train(args)
+    generate(args)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "is_found"),
+    [
+        ("main", "", "", False),
+        ("main", "    train(args)\n", "", True),
+        ("shared", "args.filepath)", "args.last)", True),
+        ("main", "torch.load(args.filepath)", "torch.load(args.best)", True),
+    ],
+    ids=["trained", "not trained", "another one is saved", "another one is read"],
+)
+def test_an_option_that_another_file_saves_to(tmp_path: Path, name: str, old: str, new: str, is_found: bool) -> None:
+    files = {"shared": SHARED, "main": READING, "helper": ASKING}
+    files[name] = files[name].replace(old, new)
+    assert ("main.py:TDL201" in found(application(tmp_path, **files))) is is_found

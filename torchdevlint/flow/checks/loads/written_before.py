@@ -8,9 +8,9 @@ from torchdevlint.flow.checks.loads.file_names import Place, file_names, scopes_
 from torchdevlint.flow.checks.loads.saved_names import bound_before, values_in
 from torchdevlint.flow.checks.loads.telling_names import may_be_equal, path_key
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.call_sites import call_sites, sites_in
+from torchdevlint.flow.scope.call_sites import call_sites, own_call_sites, sites_in
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, parameter_names, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import is_below, nodes_in
 
@@ -18,6 +18,7 @@ _MOST_CALLS = 8
 _MOST_HOPS = 2
 """How many functions that hand a path on are asked for it."""
 _ASKING = frozenset({"exists", "isfile", "is_file"})
+_OPTIONS = frozenset("args opt opts options cfg config conf params hparams flags FLAGS".split())
 _WRITES = frozenset(
     "torch.save torch.jit.save shutil.copy shutil.copy2 shutil.copyfile shutil.move os.rename os.replace".split()
 )
@@ -36,10 +37,11 @@ def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scop
     loaded = _names(home, tree, scope.project, load, read, tree)
     if not loaded or not saved:
         made = _made_by(tree, load, read)
-        is_same = (
-            made == _made_by(tree, call, written) if made else _is_kept(read) and path_key(written) == path_key(read)
-        )
-        return scope.file.tree is tree and is_same
+        if scope.file.tree is not tree:
+            return _is_option(read) and path_key(written) == path_key(read)
+        if made:
+            return made == _made_by(tree, call, written)
+        return _is_kept(read) and path_key(read) in _keys_given(tree, call, written)
     return all(any(may_be_equal(one, other) for other in saved) for one in loaded)
 
 
@@ -137,6 +139,23 @@ def _made_by(tree: ast.Module, call: ast.Call, path: ast.expr) -> str:
     name = dotted_path(made.func) if isinstance(made, ast.Call) else None
     values = [] if name is None else values_by_path(tree).get(name, [])
     return name or "" if values and all(isinstance(each, ast.Lambda) for each in values) else ""
+
+
+def _is_option(path: ast.expr) -> bool:
+    """Whether a path is an option, which is the same in all files that are given it: ``args.checkpoint``."""
+    return _is_kept(path) and first_name(dotted_path(path) or "") in _OPTIONS
+
+
+def _keys_given(tree: ast.Module, call: ast.Call, path: ast.expr) -> set[str]:
+    """How a path is written, or what all calls of the function around give for it: ``keep(net, args.path)``."""
+    function = scopes_of(tree, call)[0]
+    if not isinstance(path, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return {path_key(path)}
+    if path.id not in parameter_names(function) or path.id in values_in(function):
+        return {path_key(path)}
+    given = [site.argument(function, path.id) for site in own_call_sites(tree, function)]
+    keys = {path_key(each) for each in given if each is not None}
+    return keys if len(keys) == 1 and None not in given else set()
 
 
 def _is_kept(path: ast.expr) -> bool:

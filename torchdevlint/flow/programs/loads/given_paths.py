@@ -14,6 +14,7 @@ from torchdevlint.flow.checks.loads.file_names import scopes_of
 from torchdevlint.flow.checks.loads.saved_names import Bound, bound_before, values_in
 from torchdevlint.flow.checks.loads.telling_names import path_key
 from torchdevlint.flow.checks.loads.written_before import is_written_around, writes_what_is_read
+from torchdevlint.flow.programs.loads.left_by_trials import is_left_by_trial
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.programs.texts.project_calls import ProjectCalls
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -47,7 +48,7 @@ def is_written_by_this_run(own: ModuleFile, project: Project, load: ast.Call) ->
         return True
     if not load.args:
         return False
-    if _is_kept_by_lightning(own.tree, load):
+    if _is_kept_by_lightning(own.tree, load) or is_left_by_trial(own.tree, load):
         return True
     if _reads_what_callers_wrote(own, project, load) or _reads_what_its_object_wrote(own, project, load):
         return True
