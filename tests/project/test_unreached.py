@@ -235,3 +235,70 @@ def show(weights):
     root = application(tmp_path, helper=ASKING, tools=tools, main=main, other="def resnet50(path):\n    return 3\n")
     (root / name).write_text(text)
     assert ("tools.py:TDL201" in found(root)) is is_found
+
+
+SCORES = """import torch
+from helper import place
+from torch import nn
+
+class FID:
+    def __init__(self, path):
+        self.net = nn.Linear(3, 3).to(place())
+        self.net.load_state_dict(torch.load(path))
+"""
+SHOWN = """import argparse
+from helper import place
+
+def main():
+    args = argparse.ArgumentParser().parse_args()
+    print(dict(title="FID"), args.value, place())
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "is_found"),
+    [
+        ("", False),
+        ("import scores\n", True),
+        ("from scores import FID\nprint(FID('w.pt'))\n", True),
+    ],
+    ids=["nobody imports it", "somebody does", "somebody makes one"],
+)
+def test_a_text_that_is_the_name_of_a_class(tmp_path: Path, more: str, is_found: bool) -> None:
+    """It means nothing where no program has the file."""
+    root = application(tmp_path, helper=ASKING, scores=SCORES, main=more + SHOWN)
+    assert ("scores.py:TDL201" in found(root)) is is_found
+
+
+RUNNING = """import importlib.util
+import os
+import runpy
+from helper import place
+
+HERE = os.path.dirname(__file__)
+RUN
+print(place())
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "is_found"),
+    [
+        ("spec = importlib.util.spec_from_file_location('sum', os.path.join(HERE, '7_sum.py'))", False),
+        ("spec = importlib.util.spec_from_file_location('sum', location=HERE + '/7_sum.py')", False),
+        ("print(runpy.run_path('7_sum.py'))", False),
+        ("print(runpy.run_path(os.path.join(HERE, 'nets.py')))", True),
+        ("spec = importlib.util.spec_from_file_location('sum', os.path.join(HERE, input() + '.py'))", True),
+        ("spec = importlib.util.spec_from_file_location('sum', HERE + input())", True),
+        ("print(runpy.run_module(input()))", True),
+    ],
+)
+def test_a_file_that_is_run_by_its_path(tmp_path: Path, run: str, is_found: bool) -> None:
+    """One that is written down is no other."""
+    use = "from helper import place\nfrom other import resnet50\nprint(resnet50(place()))\n"
+    parts = {"nets": NETS, "main": MAIN, "use": use, "other": "def resnet50(path):\n    return 3\n"}
+    parts["8_sum"] = RUNNING.replace("RUN", run)
+    assert ("nets.py:TDL201" in found(application(tmp_path, helper=ASKING, **parts))) is is_found

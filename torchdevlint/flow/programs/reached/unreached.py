@@ -66,8 +66,8 @@ class Unreached:
         names = {each.name for each in leading if isinstance(each, ast.ClassDef)} | ({name} if name else set())
         if any(self._is_written_as_path(each) for each in sorted(names)):
             return True
-        if isinstance(around, ast.ClassDef) and self._is_text(name):
-            return True
+        if isinstance(around, ast.ClassDef) and self._callers.importers() and self._is_text(name):
+            return True  # what nobody imports, or loads, no text is looked up in
         return any(self._is_imported_beside(each) for each in sorted({each.name for each in leading} - names))
 
     def _is_text(self, name: str) -> bool:

@@ -17,7 +17,7 @@ from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile, ModuleText
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import keyword_of, nodes_in, once_a_node, own_nodes_in
 
 _DYNAMIC = LinePattern(
     r"(?<![.\w])(?<!def )(?:globals|locals|vars|eval|exec|getattr|__import__)\(|import_module|\bfire\b|getmembers"
@@ -182,7 +182,18 @@ def _runs_files(tree: ast.Module) -> bool:
     imported = [each for node in nodes_in(tree, ast.ImportFrom) for each in node.names]
     if any(each.name in _LOADING and each.asname not in (None, each.name) for each in imported):
         return True
-    return any(last_name(each.func) in _RUNNING for each in nodes_in(tree, ast.Call))
+    return any(last_name(each.func) in _RUNNING and not _file_run_by(each) for each in nodes_in(tree, ast.Call))
+
+
+def _file_run_by(call: ast.Call) -> str:
+    """The end of the path of the file that a call runs, as far as it is written down: ``join(here, "model.py")``."""
+    places = {"spec_from_file_location": (1, "location"), "run_path": (0, "path_name")}
+    place, name = places.get(last_name(call.func), (None, ""))
+    given = None if place is None else (keyword_of(call, name) or next(iter(call.args[place:]), None))
+    while isinstance(given, ast.Call) and given.args:
+        given = given.args[-1]
+    end = PurePath("" if given is None else _ending(given))
+    return end.stem if end.suffix == ".py" else ""
 
 
 def _binds(module: ModuleFile, beginning: str, meant: Meant, project: Project, hops: int = _MOST_HOPS) -> bool:
@@ -260,7 +271,9 @@ def _by_call(call: ast.Call, named: set[str], is_top_level: bool) -> Iterator[Lo
     path = dotted_path(call.func) or ""
     first = call.args[0] if call.args else None
     last = path.rpartition(".")[2]
-    if last in _LOADING:
+    if last in _RUNNING and (ending := _file_run_by(call)):
+        yield LookedUp(_ANY, "", ending)
+    elif last in _LOADING:
         beginning, ending = ("", "") if first is None else (_beginning(first) or "", _ending(first))
         yield LookedUp(_ANY, beginning, ending, is_path=not beginning and not ending)
     elif last == "getmembers" and first is not None:
@@ -326,6 +339,6 @@ def _ending(node: ast.expr) -> str:
     """The text that an expression surely ends with: ``f"models.{name}.train"``, ``name + "net"``."""
     if isinstance(node, ast.JoinedStr) and node.values:
         return _ending(node.values[-1])
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
         return _ending(node.right)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
