@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from torchdevlint.flow.kinds.loaders import is_whole
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import LOADER
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Tensor, Value
+from torchdevlint.flow.state.values import Choice, Tensor, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node, parts_of_tuple
 
 _TESTING = (ast.If, ast.While, ast.IfExp, ast.Assert)
@@ -24,8 +25,11 @@ _TRUTH = frozenset({"bool", "int", "float"})
 
 
 def as_compared(frame: Frame, state: State, node: ast.Compare, at: ast.expr, value: Value) -> Value:
-    """An operand of a comparison, without dimensions where a loop takes it from a part of a batch and one is asked."""
-    if type(value) is not Tensor or value.device != LOADER or not value.opaque or not isinstance(at, ast.Name):
+    """An operand of a comparison, without dimensions where a loop takes it from a part of a batch and one is asked.
+
+    A part may be one that is moved on some paths only.
+    """
+    if not isinstance(at, ast.Name) or not any(_is_given(each) for _, each in alternatives(value)):
         return value
     scope = frame.function or frame.machine.tree
     if node not in _asked_in(scope):
@@ -33,27 +37,46 @@ def as_compared(frame: Frame, state: State, node: ast.Compare, at: ast.expr, val
     sources = [each for target, each in _gone_through(scope) if isinstance(target, ast.Name) and target.id == at.id]
     if not sources or not all(_is_part(frame, state, each) for each in sources):
         return value
-    return replace(value, ndim=None)
+    if type(value) is not Choice:
+        return _without_dimensions(value)
+    return replace(value, alternatives=tuple((when, _without_dimensions(each)) for when, each in value.alternatives))
+
+
+def _is_given(value: Value) -> bool:
+    """Whether it is what a loader gave, or of that."""
+    return type(value) is Tensor and value.opaque and value.device == LOADER
+
+
+def _without_dimensions(value: Value) -> Value:
+    return replace(value, ndim=None) if type(value) is Tensor and _is_given(value) else value
 
 
 def _is_part(frame: Frame, state: State, node: ast.expr) -> bool:
     """Whether a loop goes over a part of a batch, and not over a loader or a whole batch."""
     value = frame.evaluate(node, state) if dotted_path(node) is not None else None
-    if type(value) is not Tensor or value.device != LOADER or not value.opaque:
+    held = [] if value is None else [each for _, each in alternatives(value)]
+    if not all(type(each) is Tensor for each in held):
         return False
-    return not is_whole(frame, node, value, state)
+    given = [each for each in held if type(each) is Tensor and _is_given(each)]
+    return bool(given) and not any(is_whole(frame, node, each, state) for each in given)
 
 
 @once_a_node
 def _asked_in(scope: ast.AST) -> frozenset[ast.AST]:
-    """The comparisons of a scope that have to be true or false: as a test, or a part of one, or as a number."""
+    """The comparisons of a scope that have to be true or false: as a test, or a part of one, or as a number.
+
+    So they are where their `item` is asked for.
+    """
     found: set[ast.AST] = set()
     level: list[ast.expr] = [
         *(each.test for kind in _TESTING for each in nodes_in(scope, kind)),  # type: ignore[attr-defined]
         *(test for each in nodes_in(scope, ast.comprehension) for test in each.ifs),
     ]
-    calls = (each for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Name) and len(each.args) == 1)
-    level += [each.args[0] for each in calls if each.func.id in _TRUTH]  # type: ignore[attr-defined]
+    for call in nodes_in(scope, ast.Call):
+        if isinstance(call.func, ast.Name) and call.func.id in _TRUTH and len(call.args) == 1:
+            level.append(call.args[0])
+        elif isinstance(call.func, ast.Attribute) and call.func.attr == "item":
+            level.append(call.func.value)
     while level:
         each = level.pop()
         found.add(each)
