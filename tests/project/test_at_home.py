@@ -573,6 +573,43 @@ def test_a_prefix_in_files_that_nothing_reads(tmp_path: Path, name: str, text: s
     assert found(root, "TDL202") == ["main.py:TDL202"]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        pytest.param('net.load_state_dict(torch.load("layers.pth"))', False, id="another file"),
+        pytest.param('net.load_state_dict(torch.load("net.pt"))', True, id="the file"),
+        pytest.param("net.load_state_dict(torch.load(path))", True, id="any file"),
+        pytest.param('saved = torch.load(f"{path}.pt")\n    net.load_state_dict(saved)', True, id="perhaps the file"),
+        pytest.param("net.load_state_dict(model_zoo.load_url(path))", False, id="from an address"),
+        pytest.param("state = other.state_dict()\n    net.load_state_dict(state)", False, id="from another model"),
+        pytest.param("net.load_state_dict(averaged(path))", False, id="from a function of the project"),
+        pytest.param("net.load_state_dict(fetched(path))", True, id="from a function of others"),
+        pytest.param("net.load_state_dict(json.load(path))", False, id="from a file of another kind"),
+        pytest.param("net.load_state_dict(fabric.load(path))", True, id="by a method of others"),
+        pytest.param("net.load_state_dict(other)\n    return torch.load", True, id="by what is handed on"),
+        pytest.param("from torch import load as read\n    net.load_state_dict(read(path))", True, id="by another name"),
+        pytest.param("other(net, checkpoint_path=path).load_state_dict({})", True, id="by a library"),
+    ],
+)
+def test_a_prefix_in_a_file_beside_others_that_are_read(tmp_path: Path, text: str, is_found: bool) -> None:
+    reading = "import json\nimport torch\nfrom torch.utils import model_zoo\n\n"
+    reading += f"def fill(net, other, path):\n    {text}\n"
+    reading += "\ndef averaged(parts):\n    return {name: sum(values) for name, values in parts.items()}\n"
+    layers = "import torch\n\nclass Used(torch.nn.Linear):\n    pass\n"
+    root = application(tmp_path, layers=layers, main=WRAPPED, reading=reading)
+    assert ("main.py:TDL202" in found(root)) is is_found
+
+
+@pytest.mark.parametrize("text", ["Run `torch.load` on net.pt.\n", "Then call `net.load_state_dict`.\n"])
+def test_a_prefix_in_a_file_that_a_document_says_how_to_read(tmp_path: Path, text: str) -> None:
+    reading = "import torch\n\ndef fill(net):\n    net.load_state_dict(torch.load('layers.pth'))\n"
+    layers = "import torch\n\nclass Used(torch.nn.Linear):\n    pass\n"
+    root = application(tmp_path, layers=layers, main=WRAPPED, reading=reading)
+    (root / "README.md").write_text(text)
+    tree.forget()
+    assert "main.py:TDL202" in found(root)
+
+
 def test_a_program_that_counts_the_gpus_of_several_machines_is_for_them(tmp_path: Path) -> None:
     counting = LAUNCHED + "    print(torch.distributed.get_rank() % torch.cuda.device_count())\n"
     root = application(tmp_path, spread=BY_RANK, main=counting)

@@ -458,3 +458,68 @@ def test_a_literal_beside_a_choice_and_before_a_helper(tmp_path: Path, old: str,
     """Whoever has no CUDA ends in the helper, which is in another file and chooses nothing."""
     root = application(tmp_path, helper=ASKING, sending=SENDING.replace(old, new), main=BESIDE.replace(old, new))
     assert ("main.py:TDL012" in found(root)) is is_found
+
+
+SWITCH = """import torch
+from torch import nn
+
+class Weighing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.places = nn.Embedding(8, 3)
+
+    def forward(self, x):
+        return self.places(torch.arange(8).cuda()) * x
+
+class Trainer:
+    def __init__(self, settings):
+        self.settings = settings
+
+    def train(self):
+        self.net = Weighing()
+        if self.settings["use_cuda"]:
+            self.net = self.net.cuda()
+        x = torch.ones(8, 3)
+        if self.settings["use_cuda"]:
+            x = x.cuda()
+        print(self.net(x))
+"""
+STARTING = """import argparse
+import os
+from weighing import Trainer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu", default="1")
+args = parser.parse_args()
+os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu
+settings = {
+    "use_cuda": True,
+    "rate": 0.1,
+}
+
+if __name__ == "__main__":
+    Trainer(settings).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="on"),
+        pytest.param('"use_cuda": True', '"use_cuda": False', True, id="off"),
+        pytest.param('"use_cuda": True', '"use_cuda": args.gpu != ""', True, id="asked for"),
+        pytest.param('"rate": 0.1,\n}', '"rate": 0.1,\n}\nsettings["use_cuda"] = args.gpu != ""', True, id="set later"),
+        pytest.param('"1")\n', '"1")\nparser.add_argument("--use_cuda", type=bool)\n', True, id="an option"),
+        pytest.param('self.settings["use_cuda"]', 'self.settings.get("use_cuda", False)', True, id="which may be left"),
+    ],
+)
+def test_a_switch_that_is_an_entry_which_is_on(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """All that is sent to CUDA is sent there in any case, and to the current GPU: `main.py` shows no other way."""
+    files = {"weighing": SWITCH.replace(old, new), "main": STARTING.replace(old, new)}
+    assert ("weighing.py:TDL012" in found(application(tmp_path, helper=ASKING, **files))) is is_found
+
+
+def test_a_switch_that_is_in_a_configuration_as_well(tmp_path: Path) -> None:
+    root = application(tmp_path, helper=ASKING, weighing=SWITCH, main=STARTING)
+    (root / "settings.yaml").write_text("use_cuda: false\n")
+    assert "weighing.py:TDL012" in found(root)

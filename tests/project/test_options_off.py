@@ -484,3 +484,49 @@ def test_options_of_a_file_that_is_not_seen_to_be_imported(tmp_path: Path) -> No
     (root / "table.py").write_text(table.replace("tuned=False", "tuned=True"))
     tree.forget()
     assert found(root) == ["rendering.py:TDL003"]
+
+
+DRAWN = """import torch
+
+def weighing(rows, drawn=False, device=torch.device("cpu")):
+    if not drawn:
+        return torch.as_tensor(rows, device=device)
+    counts = torch.zeros(3)
+    found = torch.tensor(rows, device=device)
+    return torch.cat((counts, found))
+"""
+DRAWING = """import sys
+from helper import place
+from weighing import weighing
+
+def main(rows):
+    print(weighing(rows, drawn=True))
+    print(weighing(rows, device=place()))
+
+if __name__ == "__main__":
+    main([1.0, float(sys.argv[1])])
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="the default"),
+        pytest.param("drawn=True", 'drawn=True, device="cpu"', False, id="the CPU"),
+        pytest.param("drawn=True", "drawn=True, device=place()", True, id="any device"),
+        pytest.param("rows, device", "rows, len(rows) > 1, device", True, id="any device perhaps"),
+        pytest.param("drawn=True", "drawn=True, **vars(place)", True, id="whatever there is"),
+        pytest.param("print(weighing(rows, drawn=True))", "print([*map(weighing, rows)])", True, id="handed on"),
+        pytest.param('torch.device("cpu")', "None", True, id="another default"),
+        pytest.param("    counts", "    device = rows[0].device\n    counts", True, id="set inside"),
+    ],
+)
+def test_a_device_that_is_left_at_the_cpu_where_it_counts(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    files = {"weighing": DRAWN.replace(old, new), "main": DRAWING.replace(old, new)}
+    assert ("weighing.py:TDL014" in found(application(tmp_path, helper=ASKING, **files))) is is_found
+
+
+def test_a_device_that_the_top_level_says_is_a_setting(tmp_path: Path) -> None:
+    other = 'from weighing import weighing\n\nprint(weighing([1.0], True, "cpu"))\n'
+    root = application(tmp_path, helper=ASKING, weighing=DRAWN, main=DRAWING, other=other)
+    assert "weighing.py:TDL014" in found(root)

@@ -18,15 +18,15 @@ from torchdevlint.flow.checks.loads.written_before import is_written_in
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.facts.common import Creation, Fact
 from torchdevlint.flow.facts.devices import DeviceNumber, InvalidDevice, MaybeCpuDevice
-from torchdevlint.flow.facts.modules import LossNotMoved
+from torchdevlint.flow.facts.modules import LossNotMoved, ModulesInContainer
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.programs.loads.given_paths import is_written_by_hooks, is_written_by_this_run, ways_of_writing
 from torchdevlint.flow.programs.loads.made_alike import is_made_as_saved
 from torchdevlint.flow.programs.loads.never_written import is_never_written
-from torchdevlint.flow.programs.loads.read_by_nobody import is_read_by_nobody
-from torchdevlint.flow.programs.loads.read_by_wrapped import is_read_by_wrapped
+from torchdevlint.flow.programs.loads.read_by_nobody import has_no_reader_without
 from torchdevlint.flow.programs.loads.saved_on_cpu import SavedOnCpu
+from torchdevlint.flow.programs.lost.cared_for_singly import are_cared_for_singly
 from torchdevlint.flow.programs.lost.differentiated import is_only_differentiated
 from torchdevlint.flow.programs.lost.moved_before import is_moved_before
 from torchdevlint.flow.programs.lost.moved_results import is_moved_where_called
@@ -206,6 +206,8 @@ class Harm:
         mixes with its own, an argument that nobody places.
         """
         is_several = self._application.is_of_several
+        if isinstance(fact, MIXING) and self._dead_lines.leave_on_cpu(fact):
+            return True
         if isinstance(fact, MIXING) and self._is_seen and is_several and not self._on_accelerators.may_show(fact):
             return True  # all that may come there lies in the project
         if not isinstance(fact, (LossNotMoved, MixedDevices, ReadOnHost)) or fact.placed_by_caller:
@@ -338,12 +340,10 @@ _HURTS_NOBODY: dict[type[Fact], Callable[[Harm, Any], bool]] = {
     MaybeCpuDevice: lambda home, fact: home._leading_to.is_so(fact.at, home._machines.needing.asking),
     DiscardedMove: Harm._lost_move_hurts_nobody,
     IgnoresGivenDevice: Harm._literal_hurts_nobody,
+    ModulesInContainer: lambda home, fact: are_cared_for_singly(fact, home._leading_to.own, home._project),
     RankMismatch: Harm._rank_hurts_nobody,
     ReadOnHost: lambda home, fact: fact.as_given or home._is_of_tensors_of_the_cpu(fact),
-    WrappedStateDict: lambda home, fact: (
-        is_read_by_nobody(fact, home._leading_to.own, home._project)
-        or is_read_by_wrapped(fact, home._leading_to.own, home._project)
-    ),
+    WrappedStateDict: lambda home, fact: has_no_reader_without(fact, home._leading_to.own, home._project),
 }
 """What is asked of facts of these kinds, where all programs that come to a place are seen."""
 _OF_MACHINES = (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)

@@ -30,17 +30,15 @@ def is_read_by_wrapped(fact: WrappedStateDict, own: ModuleFile | None, project: 
     """
     if own is None or project is None or fact.direction != "save" or fact.conditional:
         return False
-    saves = [each for each in nodes_in(own.tree, ast.Call) if _is_save(each) and _holds(each, fact.at.row)]
-    files = _filling_files(project)
-    if len(saves) != 1 or files is None:
+    save, files = save_of(fact, own), _filling_files(project)
+    if save is None or files is None:
         return False
-    written, key = _names(own, project, saves[0], 1), _key_of(fact.model, saves[0])
+    written, key = _names(own, project, save, 1), _key_of(fact.model, save)
     answers = [
         _is_wrapped(file, call, fact.prefix)
         for file in files
         for call in nodes_in(file.tree, ast.Call)
-        if isinstance(call.func, ast.Attribute) and call.func.attr == _FILLING and call.args
-        if _may_read(file, project, call, written, key)
+        if is_filling(call) and _may_read(file, project, call, written, key)
     ]
     return bool(answers) and all(answers)
 
@@ -58,6 +56,17 @@ def _filling_files(project: Project) -> list[ModuleFile] | None:
             return None
         found.append(module)
     return found
+
+
+def save_of(fact: WrappedStateDict, own: ModuleFile) -> ast.Call | None:
+    """The call of `torch.save` that writes a state dict, if it is one."""
+    saves = [each for each in nodes_in(own.tree, ast.Call) if _is_save(each) and _holds(each, fact.at.row)]
+    return saves[0] if len(saves) == 1 else None
+
+
+def is_filling(call: ast.Call) -> bool:
+    """Whether a call fills what has a state from one."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == _FILLING and bool(call.args)
 
 
 def _is_save(call: ast.Call) -> bool:
@@ -84,7 +93,7 @@ def _key_of(model: str, save: ast.Call) -> object:
 
 def _may_read(file: ModuleFile, project: Project, call: ast.Call, written: Texts, key: object) -> bool:
     """Whether what fills a model may come from a file of these names, and from under that key."""
-    read, last = _source(file, call)
+    read, last = source_of(file, call)
     if key is not None and last is not None and key != last:
         return False
     if read is None or not read.args:
@@ -97,7 +106,7 @@ def _may_read(file: ModuleFile, project: Project, call: ast.Call, written: Texts
     return any(may_be_equal(one, other) for one in names for other in written if one is not None and other is not None)
 
 
-def _source(file: ModuleFile, call: ast.Call) -> tuple[ast.Call | None, object]:
+def source_of(file: ModuleFile, call: ast.Call) -> tuple[ast.Call | None, object]:
     """The call that has read what fills a model, as far as it is seen, and the key that is taken out of it."""
     value: ast.expr = call.args[0]
     key: object = None

@@ -22,7 +22,7 @@ from torchdevlint.flow.programs.reached.leading_to import LeadingTo
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.programs.texts.callers import Callers
 from torchdevlint.flow.programs.texts.cuda_habit import named_in
-from torchdevlint.flow.programs.texts.gpu_choice import gpu_choice
+from torchdevlint.flow.programs.texts.gpu_choice import GpuChoice, gpu_choice, switched_on, without_switches
 from torchdevlint.flow.scope.cuda_literals import (
     is_of_object,
     is_of_own_weight,
@@ -173,7 +173,7 @@ class Machines:
         for CUDA, be the ways to the place understood or not.
         """
         place, names, programs, files = self._leading_to(at)
-        said = gpu_choice(each.source.text for each in files)
+        said = self._said_in([each.source.text for each in files])
         if said.chooses:
             asked = not said.by_option and self._application.choice.is_current_gpu
             return asked and (self._leading_to.is_so(at, self.needing.asking) or self._go_on_to_helper(at))
@@ -183,6 +183,14 @@ class Machines:
             return True
         is_current = self._application.choice.is_current_gpu
         return is_current and all(self.needing.beside.are_all_so(each, names, place) for each in programs)
+
+    def _said_in(self, texts: list[str]) -> GpuChoice:
+        """What texts say, without the switches that they have as an entry which is on, and that nothing else sets."""
+        said = gpu_choice(texts)
+        if not said.chooses:
+            return said
+        names = [each for each in switched_on(texts) if self._project.saying((each,), beside_code=True) == ()]
+        return gpu_choice(without_switches(each, names) for each in texts) if names else said
 
     def _go_on_to_helper(self, at: Span) -> bool:
         """Whether each program that comes to a place of a file that chooses a device surely calls a helper elsewhere

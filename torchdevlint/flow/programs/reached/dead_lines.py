@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import PurePath
 
+from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.programs.reached.application import Application
+from torchdevlint.flow.programs.reached.left_on_cpu import is_left_on_cpu
 from torchdevlint.flow.programs.reached.options_off import OptionsOff
 from torchdevlint.flow.programs.reached.unreached import Unreached
 from torchdevlint.flow.programs.texts.callers import Callers
@@ -68,6 +70,11 @@ class DeadLines:
             return False
         leading = [each.names for each in self._callers.ways_to(frozenset({around.name}))]
         return leading == [{around.name}] and self._unreached is not None and self._unreached.holds(line)
+
+    def leave_on_cpu(self, fact: Fact) -> bool:
+        """Whether all calls in an application leave a fact's device at the CPU, or take another arm."""
+        is_whole = self._application.has_no_users and self._application.is_of_several
+        return is_whole and self._options_off is not None and is_left_on_cpu(fact, self._options_off)
 
     def _is_off(self, at: Span) -> bool:
         return self._options_off is not None and self._options_off.hold(at)

@@ -63,6 +63,22 @@ class OptionsOff:
         """
         return not self._own.path.endswith(NOTEBOOK) and self._is_off(self._own, (at.row, at.column - 1), _MOST_HOPS)
 
+    def coming_to(self, at: Span) -> tuple[CalledPlace, list[_Site]] | None:
+        """The function that holds a place, and the calls of it that may come there: not those that take another arm.
+
+        None where no function holds it, or several do, and where not all calls are seen.
+        """
+        held = around(self._own, at.row)
+        sites = self._sites(held[0]) if len(held) == 1 else None
+        if not sites:
+            return None
+        tests = asked_at(held[0][1], (at.row, at.column - 1))
+        return held[0], [
+            each
+            for each in sites
+            if not any(self._truth(test, held[0], _MOST_HOPS, each) is (not outcome) for test, outcome in tests)
+        ]
+
     def _is_off(self, file: ModuleFile, spot: Place, hops: int) -> bool:
         if hops == 0:
             return False

@@ -52,6 +52,8 @@ _CONSTANT = regex(
     re.MULTILINE | re.IGNORECASE,
 )
 """``class CFG: DEVICE = "cuda:1"``: what such a class says is no choice."""
+_SWITCHED_ON = regex(r"[{,]\s*['\"](\w*(?:cuda|gpu)\w*)['\"]\s*:\s*True\s*[,}]", re.IGNORECASE)
+"""``{"use_cuda": True}``: an entry of what is written down."""
 _AVAILABLE = regex(
     r"(?:torch\.device\(\s*)?['\"]cuda(?::0)?['\"]\s*\)?\s*if\s+torch\.cuda\.is_available\(\)\s+else\s+"
     r"(?:torch\.device\(\s*)?['\"]cpu['\"]"
@@ -185,6 +187,26 @@ def gpu_choice(texts: Iterable[str]) -> GpuChoice:
 def offered_choice(texts: Iterable[str]) -> GpuChoice:
     """What the texts of files that programs import say together: it is the programs that send something to CUDA."""
     return GpuChoice(*map(_offered_in, texts))
+
+
+def switched_on(texts: Iterable[str]) -> frozenset[str]:
+    """The names of switches that texts have as an entry which is on, and no one of them sets otherwise, or asks for."""
+    together = "\n".join(_COMMENT.sub("", each) for each in texts)
+    names = set(_SWITCHED_ON.findall(together))
+    return frozenset(each for each in names if not _is_set_otherwise(together, re.escape(each)))
+
+
+def _is_set_otherwise(text: str, name: str) -> bool:
+    """Whether a name, or an entry of that name, is bound to anything but True, or is an option of a command line."""
+    bound = rf"\b{name}['\"]?\s*(?:\]\s*)?(?::=|=(?!=)|:(?![ \t]*\n))(?!\s*True\s*[,}}])"
+    return re.search(rf"{bound}|-{name}\b|\b{name}['\"]\s*,", text) is not None
+
+
+def without_switches(text: str, names: Iterable[str]) -> str:
+    """A text without what reads switches that are on."""
+    for each in sorted(names):
+        text = re.sub(rf"\b{re.escape(each)}\b", "_", text)
+    return text
 
 
 @lru_cache(maxsize=512)

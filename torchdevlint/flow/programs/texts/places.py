@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import Node, inside, nodes_in
+from torchdevlint.source.nodes import Node, below, inside, nodes_in, once_a_node
 
 
 def holds(node: ast.stmt, line: int) -> bool:
@@ -30,6 +30,12 @@ def expression_at(tree: ast.Module, at: Span) -> ast.expr | None:
 def expression_of(tree: ast.Module, at: Span) -> ast.expr | None:
     """The outermost expression that begins and ends with a span."""
     return next((each for each in inside(tree) if isinstance(each, ast.expr) and _is_exactly(each, at)), None)
+
+
+@once_a_node
+def parents_in(tree: ast.Module) -> dict[ast.AST, ast.AST]:
+    """What each part of a file stands in."""
+    return {each: node for node in inside(tree) for each in below([node]) if isinstance(each, ast.AST)}
 
 
 def _is_around(node: ast.Call, at: Span) -> bool:

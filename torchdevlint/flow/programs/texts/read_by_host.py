@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from torchdevlint.flow.programs.texts.places import parents_in
 from torchdevlint.flow.scope.call_sites import CallSite
 from torchdevlint.flow.scope.names import public_path
-from torchdevlint.source.nodes import assignments_in, below, inside, is_below, nodes_in, once_a_node, parts_of_sequence
+from torchdevlint.source.nodes import assignments_in, inside, is_below, nodes_in, parts_of_sequence
 
 _TO_HOST = frozenset({"numpy", "cpu", "item", "tolist"})
 _OF_HOST = frozenset({"print", "float", "int", "str", "len", "round"})
@@ -48,7 +49,7 @@ def _reads_of(site: CallSite) -> Iterator[bool | None]:
 
 
 def _read(tree: ast.Module, node: ast.expr) -> bool | None:
-    above = _parents(tree)
+    above = parents_in(tree)
     parent = above.get(node)
     while isinstance(parent, (ast.Attribute, ast.Subscript)) and parent.value is node:
         if isinstance(parent, ast.Subscript):
@@ -72,8 +73,3 @@ def _read(tree: ast.Module, node: ast.expr) -> bool | None:
             return True
         return False if path in _OF_HOST else None
     return None
-
-
-@once_a_node
-def _parents(tree: ast.Module) -> dict[ast.AST, ast.AST]:
-    return {each: node for node in inside(tree) for each in below([node]) if isinstance(each, ast.AST)}
