@@ -43,7 +43,7 @@ def ends_with(loop: Loop, state: State, entered: State) -> bool:
 
 def _differ_in(one: Names, other: Names) -> set[str]:
     """The names whose attributes or items are not known to be the same."""
-    return {first_name(path) for path in one.keys() | other.keys() if one.get(path) != other.get(path)}
+    return {first_name(path) for path in (*one.keys(), *other.keys()) if one.get(path) != other.get(path)}
 
 
 def _after_another(held: Value, before: Value) -> Value | None:
