@@ -8,6 +8,7 @@ import weakref
 from pathlib import Path
 
 from torchdevlint.project.modules import Library, ModuleFile, is_main_guard
+from torchdevlint.project.tree import forget
 from torchdevlint.source.text import Source
 
 
@@ -60,6 +61,8 @@ def test_a_file_that_was_given_up_and_is_still_in_use_is_not_parsed_again(tmp_pa
     library.get(str(tmp_path / "b.py"))
     assert library.get(str(tmp_path / "a.py")) is used
     (tmp_path / "a.py").write_text("yy = 2\n")
+    assert library.get(str(tmp_path / "a.py")) is used, "in one run, files are taken not to change"
+    forget()
     assert library.get(str(tmp_path / "a.py")) is not used
     tree = weakref.ref(used)
     del used
@@ -73,6 +76,7 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
     first = library.get(str(path))
     path.write_text("yy = 2\n")
     os.utime(path, ns=(1, 1))
+    forget()
     second = library.get(str(path))
     assert first is not None
     assert second is not None

@@ -8,7 +8,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from weakref import WeakValueDictionary
 
 from torchdevlint.files import blake2b, content
@@ -213,11 +213,21 @@ def _names(target: ast.expr) -> Iterator[str]:
         yield from _names(target.value)
 
 
+@lru_cache(maxsize=65536)
+def stamp_of(path: str) -> tuple[int, int] | None:
+    """When a file was written (nanoseconds) and its size in bytes, as long as files are taken not to change."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
 class Library:
     """The parsed files of one process, the least recently used of which are given up for others.
 
     A file that cannot be read or parsed is None; of a notebook, such cells are left out. Whether a file has changed is
-    told by its time and size.
+    told by its time and size, which are asked for once in each run.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -253,17 +263,15 @@ class Library:
         return held or module
 
     def get(self, path: str) -> ModuleFile | None:
-        try:
-            status = os.stat(path)
-        except OSError:
+        stamp = stamp_of(path)
+        if stamp is None:
             return None
-        stamp = (status.st_mtime_ns, status.st_size)
         found = self._held.get(path)
         if found is not None and found[0] == stamp:
             self._held.move_to_end(path)
             return found[1]
         module = self._alive.get((path, stamp))
-        if module is None and status.st_size <= LARGEST:
+        if module is None and stamp[1] <= LARGEST:
             module = _read(path)
         self._put(path, stamp, module)
         return module

@@ -16,7 +16,7 @@ from torchdevlint.files import blake2b, content
 from torchdevlint.patterns import regex
 from torchdevlint.project import locate as places
 from torchdevlint.project.locate import locate, root_of, submodule
-from torchdevlint.project.modules import ModuleText
+from torchdevlint.project.modules import ModuleText, stamp_of
 from torchdevlint.source.notebook import NOTEBOOK
 from torchdevlint.source.text import UndecodableError
 
@@ -119,7 +119,7 @@ def _below(root: str, suffixes: tuple[str, ...]) -> tuple[File, ...] | None:
 def forget() -> None:
     """Files may have come and gone, and the current folder may be another."""
     places.forget()
-    for cached in (files_below, texts_below, _stamp, _naming, _imports, _words_of, bytes_of, text_of):
+    for cached in (files_below, texts_below, _stamp, _naming, _imports, _words_of, bytes_of, text_of, stamp_of):
         cached.cache_clear()
 
 

@@ -214,6 +214,8 @@ def _note_assigned(event: AttributeAssigned) -> None:
     receiver = event.receiver
     if isinstance(receiver, Library):
         _leave(event.frame.machine, [receiver])
+    elif type(event.value) not in _MAY_HOLD:
+        return
     elif isinstance(receiver, Obj) and (receiver.info.is_module or not receiver.info.resolved):
         _leave(event.frame.machine, [event.value])
 

@@ -7,7 +7,7 @@ holds in all functions that do not bind the name themselves, what a function imp
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain
 
 from torchdevlint.source.functions import AnyFunction, functions_in
@@ -28,8 +28,9 @@ def keep_imports(tree: ast.Module) -> None:
     """Leave with the names of a file what they are imported as."""
     on_top = _bound([*own_nodes_in(tree, ast.Import), *own_nodes_in(tree, ast.ImportFrom)])
     names = nodes_in(tree, ast.Name)
+    stores = [each for each in names if type(each.ctx) is not ast.Load]
     if any(alias.name == "*" for node in nodes_in(tree, ast.ImportFrom) for alias in node.names):
-        stored = {each.id for each in names if not isinstance(each.ctx, ast.Load)}
+        stored = {each.id for each in stores}
         on_top = {name: public for name, public in CUSTOMARY.items() if name not in stored} | on_top
     for statement in tree.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -37,14 +38,16 @@ def keep_imports(tree: ast.Module) -> None:
     for each in names:
         if each.id in on_top:
             each.__dict__[_IMPORTED] = on_top[each.id]
-    _keep_in_functions(tree, on_top)
+    _keep_in_functions(tree, on_top, stores)
 
 
-def _keep_in_functions(tree: ast.Module, on_top: dict[str, str]) -> None:
+def _keep_in_functions(tree: ast.Module, on_top: dict[str, str], stores: list[ast.Name]) -> None:
     """The same where a function binds names that are imported here or there."""
     inner = [each for kind in (ast.Import, ast.ImportFrom) for each in _without(tree, kind)]
     wanted = {*on_top, *_bound(inner), "torch"}
-    rows = sorted({each.lineno for each in chain(inner, _binding(tree, wanted))})
+    arguments = (each for each in nodes_in(tree, ast.arg) if each.arg in wanted)
+    rebound = (each for each in stores if each.id in wanted)
+    rows = sorted({each.lineno for each in chain(inner, arguments, rebound)})
     for function in _functions(tree) if rows else ():
         if any(function.lineno <= row <= (function.end_lineno or 0) for row in rows):
             _keep_in(function, wanted)
@@ -57,12 +60,6 @@ def _without(tree: ast.Module, kind: type[ast.Import] | type[ast.ImportFrom]) ->
         return []
     ids = set(map(id, on_top))
     return [each for each in everywhere if id(each) not in ids]
-
-
-def _binding(tree: ast.Module, names: set[str]) -> Iterator[ast.arg | ast.Name]:
-    """What gives another meaning to some of the names."""
-    yield from (each for each in nodes_in(tree, ast.arg) if each.arg in names)
-    yield from (each for each in nodes_in(tree, ast.Name) if each.id in names and not isinstance(each.ctx, ast.Load))
 
 
 def _functions(tree: ast.Module) -> list[AnyFunction]:

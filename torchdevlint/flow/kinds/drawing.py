@@ -17,7 +17,10 @@ def is_drawn_by(node: ast.Call, callee: Value) -> bool:
     """Whether a call of this value, or of a method of it, may draw random numbers."""
     named = node.func
     name = named.attr if type(named) is ast.Attribute else named.id if type(named) is ast.Name else ""
-    return is_drawing(name) or (type(callee) is Library and is_drawing(callee.name))
+    known = _KNOWN.get(name)
+    if known or (known is None and is_drawing(name)):
+        return True
+    return type(callee) is Library and is_drawing(callee.name)
 
 
 def may_draw(node: ast.Call) -> bool:

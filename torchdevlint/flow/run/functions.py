@@ -136,7 +136,8 @@ def run_function(
 
 def _seen_around(function: Func) -> tuple[tuple[str, Value], ...]:
     """What a nested function reads of the functions around it, which hold something else in each of their calls."""
-    around = function.closure.scopes[:-1]
+    scopes = function.closure.scopes
+    around = [each for each in scopes[:-1] if each is not scopes[-1]]  # a file that is imported stands there twice
     if not around:
         return ()
     read = bindings_in(function.node)

@@ -69,8 +69,10 @@ def _note_method(frame: Frame, state: State, node: ast.Call, receiver: Value, ar
 
 def _look(frame: Frame, state: State, node: ast.AST, operation: str, operands: Operands) -> None:
     function = frame.function
-    unknown = [at for at, value in operands if _is_unknown(value)] if len(operands) > 1 else ()
-    if not unknown or function is None:
+    if len(operands) < 2 or function is None:
+        return
+    unknown = [at for at, value in operands if _is_unknown(value)]
+    if not unknown:
         return
     conditions = state.conditions
     made = [(at, each) for at, value in operands for _, each in alternatives(value, conditions) if _is_made(each)]

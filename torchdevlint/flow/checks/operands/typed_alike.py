@@ -49,7 +49,9 @@ def _note_constructed(event: Constructed) -> None:
 
 def _note_function(event: FunctionCalled) -> None:
     """A function of the project that neither moves anything nor asks for a place takes all as they come."""
-    if not _is_of_the_entry(event.frame, event.state) or _speaks_of_places(event.function.node):
+    if not _is_of_the_entry(event.frame, event.state) or not any(map(_is_made, event.arguments.all_values)):
+        return
+    if _speaks_of_places(event.function.node):
         return
     if not is_for_the_cpu(event.node):
         _note_arguments(event.frame, event.state, event.node, event.arguments)

@@ -37,12 +37,12 @@ _MAKE = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp, ast.BinOp, a
 def holds_argument_modules(info: ClassInfo, attribute: str, others: OtherFiles | None) -> str | None:
     """``list``, ``tuple`` or ``dict`` if an attribute of a Module is a plain container of modules that it was given."""
     init = info.methods.get("__init__")
-    if init is None or not info.is_module or _WITHOUT_PARAMETERS.search(attribute):
+    if init is None or not info.is_module:
         return None
     path = f"self.{attribute}"
     built = Built(info, init, others)
     containers = built.plain(path)
-    if len(containers) != 1 or not isinstance(containers[0], _MAKE):
+    if len(containers) != 1 or not isinstance(containers[0], _MAKE) or _WITHOUT_PARAMETERS.search(attribute):
         return None
     starred, elements = _starred(built, containers[0]), built.elements(containers[0])
     if (starred is None and elements is None) or not calls_elements(info, attribute):

@@ -148,12 +148,12 @@ def holds_given_modules(info: ClassInfo, attribute: str) -> str | None:
         return None
     source, kind = _copied(values[0])
     parameter = built.parameter(source) if source is not None else None
-    if parameter is None or source is None or is_handed_on(built, f"self.{attribute}", values[0]):
+    if parameter is None or source is None:
         return None
     kind = kind or _container_of(parameter.annotation) or _tested_kind(init, source)
     if kind is None or not _has_module_elements(info, init, parameter) or not calls_elements(info, attribute):
         return None
-    return kind
+    return None if is_handed_on(built, f"self.{attribute}", values[0]) else kind
 
 
 def source_of(node: ast.expr) -> str | None:

@@ -22,7 +22,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import is_of_sizes
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import is_name, nodes_in, once_a_node
 
 _EARLY = regex(r"^_*(?:re)?(?:init|build|create|make|setup|set_up|register|load|from_|fuse|convert|prepare)")
 """Names of methods that are run while a Module is made ready."""
@@ -32,7 +32,7 @@ _MOVERS = frozenset({"to", "cuda", "cpu", "_apply"})
 def _note_assigned(event: AttributeAssigned) -> None:
     frame, target = event.frame, event.node
     owner = frame.owner
-    if owner is None or not owner.is_module or frame.depth or dotted_path(target) != f"self.{target.attr}":
+    if owner is None or frame.depth or not is_name(target.value, "self") or not owner.is_module:
         return
     if not _registers_buffer(owner, target.attr) or _is_early(frame, owner) or leaves(owner, target.attr):
         return
