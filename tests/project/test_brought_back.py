@@ -203,6 +203,12 @@ PAIRS = "OrderedDict([(key, each.cpu()) for key, each in net.state_dict().items(
         pytest.param(f"{{'net': {STATE}, 'epoch': epoch}}", 0, id="beside what may be a number"),
         pytest.param(STATE.replace(".cpu()", ""), 1, id="where it was"),
         pytest.param("net.cpu()", 0, id="the model as a whole"),
+        pytest.param(
+            "{'net': net.cpu().state_dict(), 'loss': net.bias.sum().item(), 'random': torch.get_rng_state()}",
+            0,
+            id="beside numbers",
+        ),
+        pytest.param("{'net': net.cpu().state_dict(), 'loss': net.bias.sum()}", 1, id="beside a sum"),
         pytest.param("{'rows': net.weight.cpu().clone(), 'name': 'first'}", 0, id="tensors alone"),
         pytest.param("{'rows': net.weight.cpu(), 'more': self.more}", 1, id="beside another thing"),
         pytest.param(

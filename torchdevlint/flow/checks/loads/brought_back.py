@@ -26,7 +26,11 @@ from torchdevlint.source.notebook import NOTEBOOK
 _JOINS = frozenset("os.path.join pathlib.Path pathlib.PurePath".split())
 _FILLS = frozenset("append extend insert add update".split())
 _COPIES = frozenset("deepcopy copy dict list tuple OrderedDict".split())
-_GIVES_NO_MORE = frozenset("torch.load bool float int len range round str time.time vars".split())
+_GIVES_NO_MORE = frozenset(
+    "torch.load bool float int len range round str time.time vars random.getstate numpy.random.get_state "
+    "torch.get_rng_state torch.random.get_rng_state".split()
+)
+_GIVES_NUMBERS = frozenset({"item", "tolist"})
 _STAYING = frozenset("detach clone contiguous float half double numpy squeeze state_dict".split())
 """What gives something where its object is, or on the CPU."""
 _OF_FIRST = frozenset(f"torch.{each}" for each in "abs argmax clamp clip exp log round sigmoid softmax squeeze".split())
@@ -291,6 +295,8 @@ def _is_state_of_cpu(scope: ast.AST, state: ast.Call) -> bool:
 
 def _stays(call: ast.Call) -> bool:
     """Whether a call is known not to give what is on an accelerator: what is loaded again comes from the same place."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _GIVES_NUMBERS:
+        return True
     return _is_brought(call) or public_path(call.func) in _GIVES_NO_MORE
 
 
