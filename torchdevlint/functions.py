@@ -309,6 +309,7 @@ FUNCTIONS = {
     "flow.programs.loads.left_by_trials": "is_left_by_trial",
     "flow.programs.loads.made_alike": "is_made_as_saved",
     "flow.programs.loads.never_written": "is_never_written",
+    "flow.programs.loads.of_library_models": "is_of_library_model",
     "flow.programs.loads.read_by_nobody": "has_no_reader_without",
     "flow.programs.loads.read_by_wrapped": "is_read_by_wrapped save_of is_filling source_of",
     "flow.programs.loads.saved_on_cpu": "",

@@ -16,6 +16,7 @@ from torchdevlint.flow.checks.loads.saved_names import values_in
 from torchdevlint.flow.checks.loads.telling_names import HOLE, may_be_equal
 from torchdevlint.flow.checks.loads.writers import writes_in
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.programs.loads.of_library_models import is_of_library_model
 from torchdevlint.flow.programs.placed.on_accelerators import MOST_CODE, scope_of
 from torchdevlint.flow.programs.placed.placed_parts import may_have_parts_placed
 from torchdevlint.flow.programs.placed.placed_values import PlacedValues
@@ -42,7 +43,12 @@ class SavedOnCpu:
         self._values: dict[Running, PlacedValues] = {}
 
     def is_read_by(self, own: ModuleFile, project: Project, load: ast.Call) -> bool:
-        """Whether programs of the project write what a load reads, and none may have it on an accelerator."""
+        """Whether programs of the project write what a load reads, and none may have it on an accelerator.
+
+        Or it is what a library has published, and was not written here.
+        """
+        if is_of_library_model(own.tree, load):
+            return True
         changes = sorted(torch_api.CHANGES_DEFAULT)
         if any(word in own.source.text or project.saying((word,)) != () for word in changes):
             return False
