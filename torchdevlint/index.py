@@ -57,8 +57,20 @@ CHECKS = {
         "EVENTS": "FileEnded",
         "SAYING": ".cuda( .to(",
     },
+    "forgotten.left_of_defaults": {
+        "EVENTS": "FileEnded",
+        "SAYING": "device=",
+    },
+    "forgotten.left_of_host_data": {
+        "EVENTS": "FileEnded",
+        "SAYING": "FloatTensor( as_tensor( asarray( from_numpy( torch.tensor(",
+    },
     "forgotten.left_of_kept": {
         "EVENTS": "FunctionEnded",
+    },
+    "forgotten.left_of_like": {
+        "FUNCTIONS": "torch.empty torch.ones torch.rand torch.randn torch.zeros",
+        "SAYING": "_like(",
     },
     "forgotten.left_of_pairs": {
         "EVENTS": "FileEnded",
