@@ -558,6 +558,7 @@ FUNCTIONS = {
     "flow.scope.handed_on": "@hands_on_other_arguments @hands_all_on",
     "flow.scope.handled_errors": "may_catch goes_on is_after_error handles_refusal suppresses_refusal",
     "flow.scope.hidden_gpus": "hide_gpus",
+    "flow.scope.host_names": "",
     "flow.scope.imported_accelerators": "imports_accelerators",
     "flow.scope.imported_names": "defined definitions is_of_library gives_library @imports_torch",
     "flow.scope.indices": "has_slices keeps_dimensions is_moved_to_index is_read_as_vector",

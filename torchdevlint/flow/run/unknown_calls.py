@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from functools import lru_cache
 
@@ -25,6 +24,7 @@ from torchdevlint.flow.run.rebound import of_rebound
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.chains import chained, unchained
 from torchdevlint.flow.scope.dimensions import takes_along
+from torchdevlint.flow.scope.host_names import may_leave_device
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, positional_names
 from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
@@ -49,7 +49,6 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
 
 
@@ -123,7 +122,7 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
 
     `declared` says that it is annotated to give a tensor.
     """
-    if _may_leave_device(dotted_path(node.func) or "cpu"):
+    if may_leave_device(dotted_path(node.func) or "cpu") or _is_given_function(frame, node.func):
         return UNKNOWN
     given = (*given_operands(arguments), *spread_operands(arguments))
     places = [each.device for _, each in given if type(each) is Tensor]
@@ -139,22 +138,18 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
     return Unknown(given=device) if places and follows else UNKNOWN
 
 
+def _is_given_function(frame: Frame, callee: ast.expr) -> bool:
+    """Whether it is an argument of the function, and nothing says that it is a model: callers say what it brings."""
+    function = frame.function
+    if not isinstance(callee, ast.Name) or function is None or callee.id not in parameter_names(function):
+        return False
+    return not (is_named_like_a_model(callee) or is_module_by_use(frame, callee))
+
+
 RUNS_IT = frozenset({"forward", "generate"})
 """Methods by which a model is run as it is by a call."""
 LEAVES_TENSORS = frozenset("cpu numpy tolist item keys split join format index count get pop".split())
 """Methods that give no tensor of the same place."""
-
-
-_LEAVES_DEVICE = regex(
-    r"cpu|numpy|(?:^|[._])np(?:$|[._])|list|ind(?:ex|ices)|idx|match|assign|len|mask|pos|sampl|nms|item|host",
-    re.IGNORECASE,
-)
-"""Names of functions that may bring a tensor to the CPU, or make one there."""
-
-
-@lru_cache(maxsize=8192)
-def _may_leave_device(name: str) -> bool:
-    return _LEAVES_DEVICE.search(name) is not None
 
 
 def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.expr, device: Device) -> Value:
