@@ -139,11 +139,12 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
 
 
 def _is_given_function(frame: Frame, callee: ast.expr) -> bool:
-    """Whether it is an argument of the function, and nothing says that it is a model: callers say what it brings."""
+    """Whether it is an argument of the function, and nothing says that it is a model or a loss: it brings anything."""
     function = frame.function
     if not isinstance(callee, ast.Name) or function is None or callee.id not in parameter_names(function):
         return False
-    return not (is_named_like_a_model(callee) or is_module_by_use(frame, callee))
+    named = is_named_like_a_model(callee) or is_named_like_a_loss(callee)
+    return not (named or is_module_by_use(frame, callee))
 
 
 RUNS_IT = frozenset({"forward", "generate"})
