@@ -102,6 +102,16 @@ def main(x, device):
     {bound}
     return {read}
 """
+OTHERS = """import numpy as np
+import torch
+
+
+def main(x, mode, model):
+    out = model(x)
+    if mode == "exact":
+        return np.sort(x.cpu().numpy()), out["mean"].cpu().numpy()
+    return np.round({read})
+"""
 KEPT = {
     "TDL001": [
         HELD.format(line=each)
@@ -172,6 +182,7 @@ CHANGED = {
     "TDL006": [
         (RESULTS.format(bound="pred, size = torch.relu(x), len(x)", read="np.add(pred, size)"), "(pred", "(pred.cpu()"),
         (RESULTS.format(bound="pred = torch.relu(x)", read="np.add(pred, 1)"), "(pred", "(pred.cpu()"),
+        (OTHERS.format(read="x.numpy()"), "round(x", "round(x.cpu()"),
     ],
     "TDL001": [
         (HELD.format(line=each), "    labels.to", "    labels = labels.to")

@@ -6,9 +6,10 @@ and calls of matplotlib, scikit-learn, pandas, Pillow and `torchaudio.save`, on 
 accelerator, that a moved model computed, or that comes into the `forward` of a Module or an autograd Function. What a
 Module gives in its other methods, what it appends to a list on `self` and what a hook keeps is where its parameters
 are. A function expects any device if it gives that of an argument to what it makes, or reads anything by
-`.cpu().numpy()`: then what is detached may be elsewhere too, and so may another argument. What a test has moved is on
-its device on that path. An argument that is read as it came is found if a file of the project gives it a tensor of an
-accelerator, and in code that others use, where nothing says that it is on the CPU.
+`.cpu().numpy()`: then what is detached may be elsewhere too, and so may another argument, the same one under another
+option (`mode == "fast"`), and another item of what one call gave. What a test has moved is on its device on that path.
+An argument that is read as it came is found if a file of the project gives it a tensor of an accelerator, and in code
+that others use, where nothing says that it is on the CPU.
 
 ## Why is this bad?
 A NumPy array lives in the memory of the host, so PyTorch refuses to make one from memory of a device:

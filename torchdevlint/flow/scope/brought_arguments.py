@@ -21,17 +21,24 @@ from torchdevlint.source.nodes import assignments_in, inside, is_name, nodes_in,
 def brought_among_arguments(function: Scope, read: ast.Call) -> ast.Call | None:
     """``y.cpu().numpy()`` of a function that reads ``x.float().numpy()``, where both are arguments that came so.
 
-    Labels and lengths may have stayed on the CPU; and a function that reads several arguments as they are may know of
-    some where they are.
+    Labels and lengths may have stayed on the CPU, but no target that has a source beside it; and a function that reads
+    several arguments as they are may know of some where they are.
     """
     name = _argument_in(read)
-    if not name or is_of_data(name) or not brought_in(function):
+    if not name or not brought_in(function) or _is_of_data(function, name):
         return None
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or name not in _as_they_came(function):
         return None
     if asks_before(function, read) or _read_as_they_are(function) - {name}:
         return None
     return next((each for each in _brought_arguments(function, read) if not exclude(function, read, each)), None)
+
+
+def _is_of_data(function: Scope, name: str) -> bool:
+    """Whether an argument is called like labels, and is not one side of a pair: `x_source` and `x_target`."""
+    source = name.replace("target", "source").replace("Target", "Source")
+    is_paired = source != name and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return is_of_data(name) and not (is_paired and source in parameter_names(function))  # type: ignore[arg-type]
 
 
 def _argument_in(read: ast.Call) -> str:
@@ -85,7 +92,8 @@ def _brought_arguments(function: FunctionNode, read: ast.Call) -> Iterator[ast.C
     """What is called like labels has to be given to a call together with what is read."""
     for name in sorted(_as_they_came(function)):
         found = brought_in(function).get(ast.dump(ast.Name(name, ast.Load())), ())
-        yield from (each for each in found if not is_of_data(name) or _are_given_together(function, read, each))
+        plain = not _is_of_data(function, name)
+        yield from (each for each in found if plain or _are_given_together(function, read, each))
 
 
 def _are_given_together(function: FunctionNode, one: ast.Call, other: ast.Call) -> bool:

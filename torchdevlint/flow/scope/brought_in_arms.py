@@ -37,7 +37,7 @@ def brought_in_another_arm(function: Scope, read: ast.Call) -> ast.Call | None:
         return None
     for each in brought.get(ast.dump(thing), ()):
         tests = arms_apart(function, read, each)
-        if tests and all(test is not None and _is_of_itself(test, name) for test in tests):
+        if tests and all(test is not None and is_of_itself(test, name) for test in tests):
             return each
     return None
 
@@ -110,7 +110,7 @@ def _is_of_kind(test: ast.expr, name: str) -> bool:
 _COLLECTIONS = (ast.Tuple, ast.List, ast.Set)
 
 
-def _is_of_itself(test: ast.expr, name: str) -> bool:
+def is_of_itself(test: ast.expr, name: str) -> bool:
     """``x.requires_grad``, ``not x.is_leaf``, ``x.ndim == 3 and x.shape[0] > 1``: and nothing else is asked for."""
     names = [each for each in inside(test) if isinstance(each, ast.Name)]
     attributes = [each for each in inside(test) if isinstance(each, ast.Attribute)]

@@ -44,7 +44,7 @@ def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
     Labels and lengths may have stayed on the CPU beside what a model gave.
     """
     name, brought = read_name(read), brought_in(function)
-    if not brought or not name or is_of_data(name) or not is_one_thing(function, _chain(read)[1]):
+    if not brought or not name or is_of_data(name) or not is_one_thing(function, steps_of(read)[1]):
         return None
     if asks_before(function, read):
         return None
@@ -91,7 +91,7 @@ def read_name(read: ast.Call) -> str:
 
 def read_stem(read: ast.Call) -> ast.expr | None:
     """``x.y`` of ``x.y[i].float().numpy()``, if nothing in the chain copies it."""
-    methods, stem = _chain(read)
+    methods, stem = steps_of(read)
     copied = not methods or methods[0] != "numpy" or not {"cpu", "to", "item"}.isdisjoint(methods)
     return None if copied else stem
 
@@ -125,7 +125,7 @@ def holder(stem: ast.expr) -> str:
 
 def stem_text(read: ast.Call) -> str:
     """What is read, without methods and places in it: `out` of ``out[i].float().numpy()``."""
-    stem = _chain(read)[1]
+    stem = steps_of(read)[1]
     return dotted_path(stem) or ast.unparse(stem)
 
 
@@ -135,14 +135,14 @@ def brought_in(function: Scope) -> dict[str, tuple[ast.Call, ...]]:
     found: dict[str, tuple[ast.Call, ...]] = {}
     for call in nodes_in(function, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
-            methods, stem = _chain(call)
+            methods, stem = steps_of(call)
             if "cpu" in methods:
                 for key in filter(None, (ast.dump(stem), holder(stem))):
                     found[key] = (*found.get(key, ()), call)
     return found
 
 
-def _chain(node: ast.expr) -> tuple[tuple[str, ...], ast.expr]:
+def steps_of(node: ast.expr) -> tuple[tuple[str, ...], ast.expr]:
     """``("numpy", "float")`` and `x` of ``x[i].float().numpy()``."""
     methods: tuple[str, ...] = ()
     while True:
@@ -206,8 +206,8 @@ def converts_itself(function: Scope) -> dict[str, frozenset[int]]:
     """The lines of ``x = x.cpu().numpy()``, by the name."""
     found: dict[str, frozenset[int]] = {}
     for each in assignments_in(function):
-        target, methods = each.targets[0], _chain(each.value)[0]
-        if isinstance(target, ast.Name) and "numpy" in methods and is_name(_chain(each.value)[1], target.id):
+        target, methods = each.targets[0], steps_of(each.value)[0]
+        if isinstance(target, ast.Name) and "numpy" in methods and is_name(steps_of(each.value)[1], target.id):
             found[target.id] = found.get(target.id, frozenset()) | {target.lineno}
     return found
 

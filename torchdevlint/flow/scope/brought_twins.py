@@ -10,11 +10,13 @@ import ast
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.brought_arguments import brought_among_arguments
+from torchdevlint.flow.scope.brought_by_option import brought_for_another_option
 from torchdevlint.flow.scope.brought_in_arms import (
     brought_in_another_arm,
     brought_of_another_kind,
     brought_under_twin_test,
 )
+from torchdevlint.flow.scope.brought_items import brought_beside_item
 from torchdevlint.flow.scope.brought_origins import brought_of_origin
 from torchdevlint.flow.scope.brought_reads import (
     brought_elsewhere,
@@ -94,7 +96,9 @@ _FINDERS = (
     brought_in_another_arm,
     brought_of_another_kind,
     brought_under_twin_test,
+    brought_for_another_option,
     brought_with,
+    brought_beside_item,
     brought_of_origin,
     brought_of_one_thing,
     brought_among_arguments,
