@@ -109,6 +109,7 @@ FUNCTIONS = {
     "flow.checks.literals.device_specs": "lacks_number",
     "flow.checks.literals.device_texts": "of_text begun spliced",
     "flow.checks.literals.for_cuda": "is_for_cuda kernel_before",
+    "flow.checks.literals.generators": "",
     "flow.checks.literals.given_devices": "at_hand @devices_in",
     "flow.checks.literals.given_operands": "by_operand by_layer by_call is_of_what_moves",
     "flow.checks.literals.handed_literals": "",
@@ -247,7 +248,7 @@ FUNCTIONS = {
     "flow.kinds.autograd_functions": "is_function is_autograd is_run_by_the_engine is_gradient",
     "flow.kinds.batch_items": "as_compared",
     "flow.kinds.beside_buffers": "beside_a_buffer",
-    "flow.kinds.bound_once": "bound_once",
+    "flow.kinds.bound_once": "bound_once bound_or_none",
     "flow.kinds.by_default": "default_value left_to_default",
     "flow.kinds.calculated": "may_move_in_place calculated_at operators",
     "flow.kinds.construction": "is_part_of_init is_built_by_base",
@@ -513,12 +514,16 @@ FUNCTIONS = {
     "flow.scope.brought_arguments": "brought_among_arguments",
     "flow.scope.brought_attributes": "brought_by_methods",
     "flow.scope.brought_back": "is_brought_back is_sent_to_cpu",
+    "flow.scope.brought_by_option": "brought_for_another_option",
     "flow.scope.brought_detached": "brought_beside_detached",
-    "flow.scope.brought_in_arms": "brought_in_another_arm brought_of_another_kind brought_under_twin_test",
+    "flow.scope.brought_in_arms": (
+        "brought_in_another_arm brought_of_another_kind brought_under_twin_test is_of_itself"
+    ),
+    "flow.scope.brought_items": "brought_beside_item",
     "flow.scope.brought_origins": "brought_of_origin root_of_calculated",
     "flow.scope.brought_reads": (
         "brought_elsewhere brought_with is_of_data brought_by_another read_name read_stem takes_tensor brings_any"
-        " holder stem_text @brought_in is_one_thing is_same_thing root_name @converts_itself"
+        " holder stem_text @brought_in steps_of is_one_thing is_same_thing root_name @converts_itself"
     ),
     "flow.scope.brought_twins": "brought_besides brought_of_one_thing",
     "flow.scope.call_sites": (
@@ -559,6 +564,7 @@ FUNCTIONS = {
     "flow.scope.handled_errors": "may_catch goes_on is_after_error handles_refusal suppresses_refusal",
     "flow.scope.hidden_gpus": "hide_gpus",
     "flow.scope.host_names": "",
+    "flow.scope.host_sources": "comes_from_host",
     "flow.scope.imported_accelerators": "imports_accelerators",
     "flow.scope.imported_names": "defined definitions is_of_library gives_library @imports_torch",
     "flow.scope.indices": "has_slices keeps_dimensions is_moved_to_index is_read_as_vector",

@@ -181,6 +181,10 @@ CHECKS = {
         ),
         "METHODS": "cuda new_empty new_empty_strided new_full new_ones new_tensor new_zeros to",
     },
+    "literals.generators": {
+        "FUNCTIONS": "torch.Generator",
+        "SAYING": "Generator",
+    },
     "literals.handed_literals": {
         "EVENTS": "Constructed FunctionCalled UnknownCalled",
         "SAYING": "device",

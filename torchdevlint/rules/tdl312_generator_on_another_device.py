@@ -5,8 +5,8 @@ Finds `generator=` where the generator surely belongs to another device than wha
 without a device, which is one of the CPU, given to a factory with `device=`, to `normal_` and its kin of a tensor that
 is on an accelerator, or to a function of `torch.nn.init` for one; and a generator of an accelerator, given to a factory
 without `device=`, or to a loader or sampler, which draw on the CPU. The generator may be made in the same call, or be
-bound to a name or an attribute of `self` once. Of one that comes from elsewhere it is found that a function draws by it
-for a device in one call, and without `device=` in another.
+bound to a name or an attribute of `self` once, or be None otherwise (`if seed is None:`). Of one that comes from
+elsewhere it is found that a function draws by it for a device in one call, and without `device=` in another.
 
 ## Why is this bad?
 A generator is the state of the random numbers of one device. A kernel refuses that of another:
@@ -52,7 +52,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.loads.methods_run import reached_from
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.flow.kinds.bound_once import bound_once
+from torchdevlint.flow.kinds.bound_once import bound_once, bound_or_none
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.scope.names import dotted_path, parameter_names
@@ -218,7 +218,7 @@ def _made_by(frame: Frame, state: State, node: ast.expr) -> ast.Call | None:
             node = node.func.value
         if isinstance(node, ast.Call):
             return node if frame.evaluate(node.func, state) == Ref("torch.Generator") else None
-        bound = bound_once(frame, node)
+        bound = bound_or_none(frame.function, node) or bound_once(frame, node)
         if bound is None:
             return None
         node = bound

@@ -6,8 +6,10 @@ import ast
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, parameter_names
+from torchdevlint.flow.scope.place_tests import names_place, tests_around
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import is_inside
 
 
@@ -35,6 +37,27 @@ def bound_once(frame: Frame, node: ast.expr) -> ast.expr | None:
         if _times_bound(scope, path):
             return _bound_in(scope, path)
     return None
+
+
+def bound_or_none(function: AnyFunction | None, node: ast.expr) -> ast.expr | None:
+    """The other value of what is None in one case: ``g = None if seed is None else torch.Generator(x.device)``.
+
+    A test for a place decides that by where the tensors are.
+    """
+    if isinstance(node, ast.IfExp):
+        arms = [each for each in (node.body, node.orelse) if not _is_none(each)]
+        return arms[0] if len(arms) == 1 and not names_place(node.test) else None
+    if not isinstance(node, ast.Name) or function is None or node.id in parameter_names(function):
+        return None
+    values = values_by_path(function).get(node.id, [])
+    made = [each for each in values if not _is_none(each)]
+    if len(values) != _times_bound(function, node.id) or len(values) == len(made) or len(made) != 1:
+        return None
+    return None if any(map(names_place, tests_around(function, made[0]))) else made[0]
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _times_bound(scope: Scope, name: str) -> int:
