@@ -6,6 +6,7 @@ import ast
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import last_name
+from torchdevlint.source.nodes import is_inside
 
 GO_THROUGH = frozenset("enumerate tqdm track islice iter cycle".split())
 """What gives the rounds of its first argument, perhaps with numbers, or not all of them."""
@@ -20,4 +21,4 @@ def gone_through(scope: ast.AST, node: ast.expr) -> ast.expr:
     made = values[0] if len(values) == 1 else None
     if not isinstance(made, ast.Call) or last_name(made.func) not in GO_THROUGH | {"zip"}:
         return node
-    return made if made.lineno < node.lineno else node
+    return made if made.lineno < node.lineno and not is_inside(node, made) else node
