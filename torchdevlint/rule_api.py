@@ -40,9 +40,9 @@ from torchdevlint.flow.state.devices import (
     on_cpu,
     relation,
 )
-from torchdevlint.flow.state.joins import alternatives, is_module, only
+from torchdevlint.flow.state.joins import alternatives, is_module
 from torchdevlint.flow.state.machine import Frame, Machine
-from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.point import State, only
 from torchdevlint.flow.state.values import UNKNOWN, Const, Dev, Library, Map, Obj, Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import (

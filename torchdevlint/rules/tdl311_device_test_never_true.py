@@ -74,9 +74,9 @@ from torchdevlint.flow.scope.device_questions import COUNTS, QUESTIONS, branched
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import alternatives, only
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.point import State, only
 from torchdevlint.flow.state.values import Const, Dev, Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.model import Applicability, Report, Severity, Span
 from torchdevlint.patterns import regex

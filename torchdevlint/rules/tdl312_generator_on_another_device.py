@@ -61,9 +61,8 @@ from torchdevlint.flow.scope.two_arms import is_chosen_between
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, Relation, on_cpu, relation
-from torchdevlint.flow.state.joins import only
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.point import State, only
 from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.model import Applicability, Note, Report, Severity, Span
 from torchdevlint.rules.edits import argument_added, fix

@@ -26,9 +26,9 @@ from torchdevlint.flow.scope.names import (
 )
 from torchdevlint.flow.scope.uses import asked_in, uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
-from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
+from torchdevlint.flow.state.joins import alternatives, is_number, sequence
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.point import State, only
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NONE,

@@ -155,8 +155,14 @@ def part_of(value: Value, place: int, count: int) -> Value:
         left = [each for each in value.alternatives if each[1] != NONE]  # which has no parts: such a run ends here
         meant = [each for each in left if isinstance(each[1], Seq) and len(each[1].items or ()) == count]
         left = meant if meant and all(each in meant or isinstance(each[1], Tensor) for each in left) else left
+        left = [each for each in left if not _is_of_another_count(each[1], count)] or left
         return choose([(conditions, part_of(each, place, count)) for conditions, each in left])
     return value if isinstance(value, Unknown) else UNKNOWN
+
+
+def _is_of_another_count(value: Value, count: int) -> bool:
+    """Whether unpacking it raises, so that another alternative is meant."""
+    return isinstance(value, Seq) and value.items is not None and len(value.items) != count
 
 
 def _assign_attribute(

@@ -20,9 +20,9 @@ from torchdevlint.flow.scope.names import dotted_path, parameter_names
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import distribute, is_number, only, settle
+from torchdevlint.flow.state.joins import distribute, is_number, settle
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State, under_each
+from torchdevlint.flow.state.point import State, only, under_each
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,

@@ -10,9 +10,9 @@ from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.tensor_methods import surely_tensor, tensor_operands
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT
-from torchdevlint.flow.state.joins import alternatives, only
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.point import State, only
 from torchdevlint.flow.state.tensors import modules_in
 from torchdevlint.flow.state.values import NONE, Const, Library, Tensor
 from torchdevlint.flow.vouch.devices import remember

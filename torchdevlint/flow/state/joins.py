@@ -111,14 +111,6 @@ def settle(value: Value, conditions: Conditions) -> Value:
     return left[0][1] if len(left) == 1 else Choice(left)
 
 
-def only(value: Value, kind: type) -> Any:
-    """`value` if it is of that kind, or the one alternative that is; else None."""
-    if isinstance(value, kind):
-        return value
-    found = [each for _, each in alternatives(value) if isinstance(each, kind)]
-    return found[0] if len(found) == 1 and isinstance(value, Choice) else None
-
-
 def join_all(values: list[Value]) -> Value:
     """The join of any number of values, UNKNOWN for none."""
     return reduce(join, values) if values else UNKNOWN
@@ -239,9 +231,13 @@ def _merge_objects(one: Obj, other: Obj) -> Obj | None:
     return Obj(one.info, join_devices(one.device, other.device), given=one.given if one.given == other.given else ())
 
 
-def _merge_sequences(one: Seq, other: Any, one_if: Conditions = (), other_if: Conditions = ()) -> Seq:
-    if one.items is not None and other.items is not None and len(one.items) == len(other.items):
-        return sequence([join(a, b, one_if, other_if) for a, b in zip(one.items, other.items, strict=True)])
+def _merge_sequences(one: Seq, other: Any, one_if: Conditions = (), other_if: Conditions = ()) -> Seq | None:
+    """One for both; None for two of different lengths, neither of which has grown out of the other."""
+    if one.items is not None and other.items is not None:
+        if len(one.items) == len(other.items):
+            return sequence([join(a, b, one_if, other_if) for a, b in zip(one.items, other.items, strict=True)])
+        if any(a != b for a, b in zip(one.items, other.items, strict=False)):
+            return None
     parts = [part.element for part in (one, other) if part.items != ()]
     element = join(parts[0], parts[1], one_if, other_if) if len(parts) > 1 else join_all(parts)
     return Seq(None, element, _grown(one, other) or _grown(other, one))

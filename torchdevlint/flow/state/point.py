@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import Any
 
 from torchdevlint.flow.state.conditions import compatible, extended
 from torchdevlint.flow.state.devices import Device
@@ -121,3 +122,11 @@ def under_each(state: State, choice: Choice, transfer: Callable[[Value], Value])
         results.append((conditions, transfer(each)))
     state.conditions = before
     return choose(results)
+
+
+def only(value: Value, kind: type) -> Any:
+    """`value` if it is of that kind, or the one alternative that is; else None."""
+    if isinstance(value, kind):
+        return value
+    found = [each for _, each in alternatives(value) if isinstance(each, kind)]
+    return found[0] if len(found) == 1 and isinstance(value, Choice) else None
