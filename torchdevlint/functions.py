@@ -633,8 +633,8 @@ FUNCTIONS = {
     "flow.state.devices": "literal on_cpu stays_behind relation join",
     "flow.state.entries": "",
     "flow.state.joins": (
-        "sequence concatenated any_of blurred alternatives settle only join_all join choose fewer merge distribute"
-        " unpacked element_of is_number is_module"
+        "sequence concatenated any_of blurred alternatives settle join_all join choose fewer merge distribute unpacked"
+        " element_of is_number is_module"
     ),
     "flow.state.limits": "calls_followed",
     "flow.state.machine": "bring_up_to_date closure_of",
@@ -648,7 +648,7 @@ FUNCTIONS = {
         " holds"
     ),
     "flow.state.parted": "is_parted was_left",
-    "flow.state.point": "depth_of one_of_few without_none under_each",
+    "flow.state.point": "depth_of one_of_few without_none under_each only",
     "flow.state.reading": "",
     "flow.state.records": (
         "is_held_together fields_of annotations_in given_fields make by_annotation kept_by_annotation of_itself"
