@@ -70,7 +70,6 @@ CHECKS = {
     },
     "forgotten.left_of_like": {
         "FUNCTIONS": "torch.empty torch.ones torch.rand torch.randn torch.zeros",
-        "SAYING": "_like(",
     },
     "forgotten.left_of_pairs": {
         "EVENTS": "FileEnded",
@@ -183,7 +182,6 @@ CHECKS = {
     },
     "literals.generators": {
         "FUNCTIONS": "torch.Generator",
-        "SAYING": "Generator",
     },
     "literals.handed_literals": {
         "EVENTS": "Constructed FunctionCalled UnknownCalled",

@@ -123,4 +123,3 @@ def _brings(call: ast.Call, made: ast.Call, path: str | None) -> bool:
 
 
 FUNCTIONS = {f"torch.{name}": _made for name in sorted(torch_api.SIZE_FACTORIES)}
-SAYING = ("_like(",)

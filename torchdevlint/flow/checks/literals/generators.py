@@ -62,4 +62,3 @@ def _is_of_argument(function: AnyFunction, place: ast.expr) -> bool:
 
 
 FUNCTIONS = {"torch.Generator": _note_generator}
-SAYING = ("Generator",)
