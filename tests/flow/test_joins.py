@@ -24,10 +24,10 @@ from torchdevlint.flow.state.joins import (
     join,
     join_all,
     merge,
-    only,
     sequence,
     settle,
 )
+from torchdevlint.flow.state.point import only
 from torchdevlint.flow.state.tensors import at
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
