@@ -100,7 +100,7 @@ FUNCTIONS = {
     "flow.checks.forgotten.tested_but_left": "asks_for_mover asks_for_tensor",
     "flow.checks.forgotten.unread_attributes": "",
     "flow.checks.forgotten.unread_by_helpers": "",
-    "flow.checks.forgotten.unread_devices": "unread_parameter is_dismissed is_called_mover functions_of",
+    "flow.checks.forgotten.unread_devices": "unread_parameter is_dismissed is_called_mover",
     "flow.checks.literals.alone_in_library": "is_alone",
     "flow.checks.literals.asked_devices": "",
     "flow.checks.literals.calls_with_cuda": "sized_by",

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.scope.loop_rounds import FILLS
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives, blurred, element_of, is_module, join_all
@@ -18,9 +19,6 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import MAX_MEMBERS, UNKNOWN, Const, Library, Map, Obj, Seq, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
-
-FILLS = frozenset({"append", "extend", "insert", "add", "appendleft"})
-"""Methods that put something into a list, a set or a queue."""
 
 
 def note(frame: Frame, state: State, node: ast.expr, value: Value) -> None:

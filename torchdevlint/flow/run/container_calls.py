@@ -7,6 +7,7 @@ from typing import Any
 
 from torchdevlint.flow.run import appended
 from torchdevlint.flow.scope.emptied_lists import is_emptied_beside
+from torchdevlint.flow.scope.loop_rounds import FILLS
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
@@ -53,7 +54,7 @@ def container_method(
         if name in ("update", "setdefault", "clear", "popitem"):
             return _grow_map(state, callee, receiver, arguments)
         return UNKNOWN
-    if name in appended.FILLS and arguments.positional:
+    if name in FILLS and arguments.positional:
         added = arguments.positional[-1][1]
         value = element_of(added) if name == "extend" else added
         appended.note(frame, state, callee.value, value)

@@ -8,14 +8,15 @@ from torchdevlint.source.nodes import assignment_of, nodes_in, once_a_node
 
 Loop = ast.For | ast.AsyncFor | ast.While
 
-_FILL = frozenset({"append", "extend", "insert", "add", "appendleft"})
+FILLS = frozenset({"append", "extend", "insert", "add", "appendleft"})
+"""Methods that put something into a list, a set or a queue."""
 
 
 @once_a_node
 def filled_in(loop: Loop) -> frozenset[str]:
     """The names to which a loop does nothing but ``x.append(..)`` as a statement, and ``x[key] = ..``."""
     called = (each.value.func for each in nodes_in(loop, ast.Expr) if isinstance(each.value, ast.Call))
-    methods = (each for each in called if isinstance(each, ast.Attribute) and each.attr in _FILL)
+    methods = (each for each in called if isinstance(each, ast.Attribute) and each.attr in FILLS)
     stores = (each for each in nodes_in(loop, ast.Subscript) if isinstance(each.ctx, ast.Store))
     parts: list[ast.Attribute | ast.Subscript] = [*methods, *stores]
     filled = [each.value for each in parts if isinstance(each.value, ast.Name)]

@@ -11,12 +11,12 @@ import ast
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.checks.forgotten.tested_but_left import asks_for_mover, asks_for_tensor
-from torchdevlint.flow.checks.forgotten.unread_devices import functions_of, is_called_mover
+from torchdevlint.flow.checks.forgotten.unread_devices import is_called_mover
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.scope.decorators import is_plain
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, parameter_names
-from torchdevlint.source.functions import FunctionNode
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import nodes_in
 
 _OF_CONTAINERS = frozenset(
@@ -31,7 +31,7 @@ _OF_CONTAINERS = frozenset(
 
 def _note_end(event: FileEnded) -> None:
     machine = event.machine
-    movers = [each for each in functions_of(machine) if is_called_mover(each.name)]
+    movers = [each for each in functions_in(machine.tree) if is_called_mover(each.name)]
     if not movers or not imports_torch(machine.tree):
         return
     for function in movers:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow.checks.forgotten.unread_devices import functions_of, is_dismissed
+from torchdevlint.flow.checks.forgotten.unread_devices import is_dismissed
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.scope.imported_names import imports_torch
@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import defaults, dotted_path, last_name, ment
 from torchdevlint.flow.scope.none_tests import none_test
 from torchdevlint.flow.scope.parameters import reads
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.functions import FunctionNode
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import arguments_of, assignments_in, inside, nodes_in
 
 _MOVES = frozenset({"to", "cuda"})
@@ -29,7 +29,7 @@ def _look(event: FileEnded) -> None:
     if not imports_torch(machine.tree):
         return
     owners = {function: owner.name for owner in nodes_in(machine.tree, ast.ClassDef) for function in owner.body}
-    for function in functions_of(machine):
+    for function in functions_in(machine.tree):
         name = f"{owners[function]}.{function.name}" if function in owners else function.name
         for each in filter(mentions_device, sorted(parameter_names(function))):
             if not _is_decided(function, each):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from torchdevlint.flow.checks.forgotten.unread_devices import functions_of, is_dismissed
+from torchdevlint.flow.checks.forgotten.unread_devices import is_dismissed
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.scope.decorators import decorator_names, is_plain
@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import last_name, parameter_names, public_pat
 from torchdevlint.flow.scope.parameters import names_given_as_values, reads, reads_all
 from torchdevlint.flow.scope.returned_factories import returned_factory
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.functions import FunctionNode
+from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _NAME = "device"
@@ -28,7 +28,7 @@ def _note_end(event: FileEnded) -> None:
     machine = event.machine
     if not imports_torch(machine.tree):
         return
-    for function in functions_of(machine):
+    for function in functions_in(machine.tree):
         if _NAME not in parameter_names(function) or not _is_private(function.name) or reads(function, _NAME):
             continue
         made = returned_factory(function)

@@ -125,19 +125,12 @@ class Told(NamedTuple):
 
 def _begin(event: FileStarted) -> None:
     machine = event.machine
-    if any(map(_told_in, functions_of(machine))):
+    if any(map(_told_in, functions_in(machine.tree))):
         machine.observe(Operated, _note_operation)
         machine.observe(LayerCalled, _note_layer)
         machine.observe(UnknownCalled, _note_call)
         machine.observe(Called, _note_function)
         machine.observe(Returned, _note_returned)
-
-
-def functions_of(machine: Machine) -> list[FunctionNode]:
-    """The functions of a file; none where the text has no name of a device, as three files in four have none."""
-    if "dev" not in machine.reading.source.text.lower():
-        return []
-    return functions_in(machine.tree)
 
 
 @once_a_node
@@ -277,7 +270,7 @@ def _note_movers(event: FileEnded) -> None:
     if not imports_torch(machine.tree):
         return
     owners = {function: owner.name for owner in nodes_in(machine.tree, ast.ClassDef) for function in owner.body}
-    for function in functions_of(machine):
+    for function in functions_in(machine.tree):
         told = _told_in(function) if is_plain(function) else None
         if told is None or told.asked or is_dismissed(machine, function, told.name):
             continue
