@@ -596,6 +596,7 @@ FUNCTIONS = {
         "@stores_that_replace_all @stores_where_asked @stores_under_each @stores_replaced @read_by_numbers"
     ),
     "flow.scope.own_devices": "@has_device @makes_there @moves_itself @is_in_stages brings is_placed_by_callers",
+    "flow.scope.own_moves": "is_before_own_move",
     "flow.scope.parameters": "reads reads_all @names_given_as_values names_with_defaults",
     "flow.scope.parts_of_run": "is_of_another_part is_within",
     "flow.scope.place_tests": "@asks asks_before names_place tests_around comes_back brings exclude arms_apart",

@@ -1,21 +1,26 @@
-"""Methods that run only while an object is made, when nothing can have moved it yet."""
+"""Methods that run only while an object is made, or before it moves itself, when nothing can have moved it yet."""
 
 from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.scope.own_moves import is_before_own_move
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
+_BEFORE_ITS_MOVE = "before self.to()"
+"""Stands for a method that calls another before it moves its own object."""
+
 
 def is_part_of_init(machine: Machine, info: ClassInfo, name: str, around: frozenset[str] = frozenset()) -> bool:
     """Whether all that reads a method is a call in the ``__init__`` of its class, of a base or of a subclass.
 
     Or in methods of these of which the same holds. A call in a function that ``__init__`` defines comes later, and what
-    another class reads from its `self` is its own. The ``__init__`` of another Module asks what it has just made.
+    another class reads from its `self` is its own. The ``__init__`` of another Module asks what it has just made. What
+    calls it before a ``self.to(device)`` of its own does so while the object is where it was made.
     """
     if name.startswith("__") or name in around:
         return False
@@ -32,9 +37,9 @@ def is_part_of_init(machine: Machine, info: ClassInfo, name: str, around: frozen
     methods |= {one.methods["__init__"]: "__init__" for one in makers if "__init__" in one.methods}
     holders = [_holder(methods, each) for each in reads]
     callers = {each for each in holders if each != name}
+    others = callers.difference(("__init__", _BEFORE_ITS_MOVE))
     return bool(callers) and all(
-        each == "__init__" or (each is not None and is_part_of_init(machine, info, each, around | {name}))
-        for each in callers
+        each is not None and is_part_of_init(machine, info, each, around | {name}) for each in others
     )
 
 
@@ -61,8 +66,11 @@ def _is_read_here(owner: ast.ClassDef, name: str) -> bool:
 
 
 def _holder(methods: dict[FunctionNode, str], read: ast.Attribute) -> str | None:
-    """The name of the method that itself calls what is read; None if none does."""
-    return next((name for method, name in methods.items() if id(read) in _called_in(method)), None)
+    """The name of the method that itself calls what is read, or that it does so before its move; None if none does."""
+    method = next((each for each in methods if id(read) in _called_in(each)), None)
+    if method is None:
+        return None
+    return _BEFORE_ITS_MOVE if is_before_own_move(method, read) else methods[method]
 
 
 @once_a_node

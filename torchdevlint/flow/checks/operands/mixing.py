@@ -20,6 +20,7 @@ from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds.sizes import is_made_empty, is_one_element
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.own_moves import is_before_own_move
 from torchdevlint.flow.scope.replaced_by_then import is_replaced_by_then
 from torchdevlint.flow.state.devices import LOADER, MODEL, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -61,7 +62,7 @@ def _note_mixed(event: Mixed) -> None:
     if stayed[1].device == LOADER:
         batches.record(frame, state, node, operation, stayed, other, _operand(frame, *other))
         return
-    if other[1].device == MODEL and _is_where_the_model_goes(frame, stayed[1]):
+    if other[1].device == MODEL and (_is_where_the_model_goes(frame, stayed[1]) or _is_not_moved_yet(frame, node)):
         return
     if _fails_anywhere(machine, node, operation, stayed[1], other[1]):
         return
@@ -137,6 +138,17 @@ def _is_where_the_model_goes(frame: Frame, tensor: Tensor) -> bool:
         return False
     own = (each for each in nodes_in(init, ast.Call) if dotted_path(each.func) == "self.to" and each.args)
     return any(ast.dump(each.args[0]) == ast.dump(move.args[0]) for each in own)
+
+
+def _is_not_moved_yet(frame: Frame, node: ast.AST) -> bool:
+    """Whether a method here, or one that leads here, moves its Module further down: ``self.to(device)``."""
+    while frame.function is not None:
+        if is_before_own_move(frame.function, node):
+            return True
+        if frame.called_at is None:
+            return False
+        node, frame = frame.called_at
+    return False
 
 
 def _is_put_on_another(tensor: Tensor) -> bool:
