@@ -135,6 +135,8 @@ if __name__ == "__main__":
 
 def test_a_name_that_is_bound_anew_right_after_the_question(tmp_path: Path) -> None:
     assert changed(tmp_path, main=ANSWERED) == []
+    names = "def name():\n    return str(Runner)\n\nprint(name())\nCUDA = False\n"
+    assert changed(tmp_path, "CUDA = False\n", names, main=ANSWERED) == []
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,11 @@ def test_a_name_that_is_bound_anew_right_after_the_question(tmp_path: Path) -> N
         pytest.param("CUDA = torch.cuda.is_available()\n", "", id="a setting"),
         pytest.param("CUDA = False\n", "CUDA = bool(input())\n", id="another question"),
         pytest.param("CUDA = False\n", "main(CUDA)\nCUDA = False\n", id="read in between"),
+        pytest.param(
+            "CUDA = False\n",
+            "def start():\n    main(CUDA)\n\nstart()\nCUDA = False\n",
+            id="read by what is called in between",
+        ),
         pytest.param("CUDA = False\n", "if not input():\n    CUDA = False\n", id="in some runs"),
         pytest.param("    main(CUDA)\n", "    main(CUDA)\n    main(True)\n", id="another call"),
         pytest.param(

@@ -78,7 +78,7 @@ from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import call_added, fix
 from torchdevlint.rules.wording import code, edit, operand
 from torchdevlint.source.functions import AnyFunction
-from torchdevlint.source.nodes import assignments_in, binds_name, inside
+from torchdevlint.source.nodes import assignments_in, binds_name, inside, is_name
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -240,7 +240,20 @@ def _came_as_lengths(frame: Frame, node: ast.expr, value: Tensor) -> bool:
     first = value.steps[0] if value.steps else None
     if first is None or first.of_module:
         return first is None and bool(_LENGTHS.search(text(node)))
-    return bool(_LENGTHS.search(text(first.node)))
+    if _LENGTHS.search(text(first.node)):
+        return True
+    return bool(_LENGTHS.search(text(node))) and isinstance(first.node, ast.arg) and _are_items(frame, first.node)
+
+
+def _are_items(frame: Frame, argument: ast.arg) -> bool:
+    """``x, lengths = batch[0], batch[1]``: whether what is called lengths is an item of an argument, as that came."""
+    while frame.called_at is not None and (frame.function is None or argument not in inside(frame.function.args)):
+        frame = frame.called_at[1]
+    for each in assignments_in(frame.function) if frame.function is not None else ():
+        parts = list(inside(each.value)) if _LENGTHS.search(frame.machine.text_of(each.targets[0])) else []
+        if any(is_name(part, argument.arg) for part in parts) and not any(isinstance(part, ast.Call) for part in parts):
+            return True
+    return False
 
 
 def _record(frame: Frame, state: State, node: ast.Call, at: ast.expr, value: Tensor) -> None:

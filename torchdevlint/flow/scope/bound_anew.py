@@ -15,7 +15,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 def overwritten(scope: ast.AST) -> frozenset[ast.expr]:
     """The values of assignments in the body of a function, class or file that a later one of the same body replaces.
 
-    Nothing in between reads them, nor calls what is defined in a file, which may.
+    Nothing in between reads them, nor calls what is defined in a file, where something that is defined so far may.
     """
     held = getattr(scope, "body", None)
     body: list[ast.stmt] = held if isinstance(held, list) else []
@@ -24,7 +24,7 @@ def overwritten(scope: ast.AST) -> frozenset[ast.expr]:
     for place, statement in enumerate(body):
         for path, each in _bound_by(statement):
             before = last.get(path)
-            if before is not None and not _may_read(scope, path, [*body[before[0] + 1 : place], each.value]):
+            if before is not None and not _may_read(body[:place], path, [*body[before[0] + 1 : place], each.value]):
                 found.add(before[1].value)
             last[path] = place, each
     return frozenset(found)
@@ -37,15 +37,21 @@ def _bound_by(statement: ast.stmt) -> Iterator[tuple[str, Assignment]]:
         yield path, assigned
 
 
-def _may_read(scope: ast.AST, path: str, between: list[ast.AST]) -> bool:
+def _may_read(before: list[ast.stmt], path: str, between: list[ast.AST]) -> bool:
+    """Whether what is run after a value was bound reads it; `before` is all that was run until it was bound anew."""
     first = first_name(path)
-    if any(
-        each.id == first and isinstance(each.ctx, ast.Load) for node in between for each in nodes_in(node, ast.Name)
-    ):
+    if any(_reads(node, first) for node in between):
         return "." not in path or _reads_owner(path, between)
-    defined = {each.name for each in getattr(scope, "body", ()) if isinstance(each, _DEFINITIONS)}
+    definitions = [each for each in before if isinstance(each, _DEFINITIONS)]
+    if not any(_reads(each, first) for each in definitions):
+        return False
+    defined = {each.name for each in definitions}
     called = (first_name(dotted_path(each.func) or "") for node in between for each in nodes_in(node, ast.Call))
-    return isinstance(scope, ast.Module) and any(each in defined for each in called)
+    return any(each in defined for each in called)
+
+
+def _reads(node: ast.AST, name: str) -> bool:
+    return any(each.id == name and isinstance(each.ctx, ast.Load) for each in nodes_in(node, ast.Name))
 
 
 def _reads_owner(path: str, between: list[ast.AST]) -> bool:
