@@ -23,15 +23,10 @@ def is_drawn_by(node: ast.Call, callee: Value) -> bool:
     return type(callee) is Library and is_drawing(callee.name)
 
 
-def may_draw(node: ast.Call) -> bool:
-    """Whether a call draws random numbers, as far as the name says it by which it is made."""
-    return is_drawing(last_name(node.func))
-
-
 def draws(function: ast.AST) -> bool:
-    """Whether the code of a function does so anywhere."""
-    calls = nodes_in(function, ast.Call)
-    return any(may_draw(each) or last_name(each.func) in torch_api.RANDOM_FACTORIES for each in calls)
+    """Whether the code of a function draws random numbers anywhere, as far as the names say it that it calls."""
+    names = (last_name(each.func) for each in nodes_in(function, ast.Call))
+    return any(is_drawing(each) or each in torch_api.RANDOM_FACTORIES for each in names)
 
 
 def is_drawing(name: str) -> bool:

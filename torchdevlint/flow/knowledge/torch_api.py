@@ -619,6 +619,8 @@ AFFINE_FLAGS = {
     "RMSNorm": (2, "elementwise_affine"),
 }
 """Have no parameters where this argument, by position or name, is False."""
+MADE_OF_WEIGHTS = frozenset({"torch.nn.Embedding", "torch.nn.EmbeddingBag"})
+"""Have a class method ``from_pretrained(weights)``, whose result holds the very tensor that it is given."""
 PAIR_MODULES = frozenset("GRU LSTM LSTMCell RNN MultiheadAttention".split())
 """Their call gives a pair of tensors, or of a tensor and a tuple of tensors."""
 MODULES_WITH_DEVICE = frozenset({"torch.nn.parallel.DistributedDataParallel"})

@@ -95,7 +95,15 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
         return _operation(frame, state, node, name, tail, table, arguments)
     if is_module_class(name) and not metrics.is_metric(name):
         return construct(frame, state, node, name, tail, arguments)
+    if tail == "from_pretrained" and head in torch_api.MADE_OF_WEIGHTS:
+        return _made_of_weights(node, head, arguments)
     return _of_another_package(frame, state, node, name, arguments)
+
+
+def _made_of_weights(node: ast.Call, name: str, arguments: Arguments) -> Library:
+    """``nn.Embedding.from_pretrained(weights)``: a layer that is where its weights are."""
+    weights = arguments.value(0, "embeddings")
+    return Library(name, True, weights.device if isinstance(weights, Tensor) else TOP, made_at=node)
 
 
 def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:

@@ -25,13 +25,13 @@ def _brought_in(scope: Scope) -> list[ast.expr]:
     found: list[ast.expr] = []
     for call in nodes_in(scope, ast.Call):
         node: ast.expr = call
-        while is_sent_to_cpu(call) and isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+        while says_cpu(call) and isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
             node = node.func if isinstance(node, ast.Call) else node.value
             found.append(node)
     return found
 
 
-def is_sent_to_cpu(call: ast.Call) -> bool:
-    """``x.cpu()``, ``x.to("cpu")``."""
+def says_cpu(call: ast.Call) -> bool:
+    """``x.cpu()``, ``x.to("cpu")``, ``x.to(torch.device("cpu"))``."""
     named = any(map(is_cpu_spec, places_in(call)))
     return isinstance(call.func, ast.Attribute) and (call.func.attr == "cpu" or (call.func.attr == "to" and named))

@@ -24,6 +24,12 @@ def none_test(test: ast.expr) -> bool | None:
 _OUTCOMES: dict[type, bool] = {ast.Is: True, ast.Eq: True, ast.IsNot: False, ast.NotEq: False}
 
 
+def asked_for_none(test: ast.expr) -> str:
+    """The name that a test asks for None, either way: `x` of ``x is None`` and of ``x is not None``; empty if none."""
+    asks = isinstance(test, ast.Compare) and none_test(test) is not None
+    return test.left.id if asks and isinstance(test.left, ast.Name) else ""  # type: ignore[attr-defined]
+
+
 def is_made_for_none(function: ast.AST, name: str) -> bool:
     """Whether a function gives a parameter a value where it is None: ``if x is None: x = torch.zeros(n)``."""
     arms = (each.body for each in nodes_in(function, ast.If) if _asks_of(each.test, name))

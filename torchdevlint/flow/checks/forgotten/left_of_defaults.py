@@ -18,6 +18,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, is_dtype, last_name, mentions_device, public_path
+from torchdevlint.flow.scope.none_tests import asked_for_none, none_test
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.plain_moves import moved_by, place_of
 from torchdevlint.source.functions import FunctionNode
@@ -95,22 +96,13 @@ def _choices(function: FunctionNode) -> Iterator[_Choice]:
 
 
 def _choice(name: str, test: ast.expr, body: ast.expr, orelse: ast.expr) -> Iterator[_Choice]:
-    given = _asked_for_none(test)
-    if given is None:
+    given = asked_for_none(test)
+    if not given:
         return
-    made, taken = (body, orelse) if isinstance(test.ops[0], ast.Is) else (orelse, body)  # type: ignore[attr-defined]
+    made, taken = (body, orelse) if none_test(test) else (orelse, body)
     place, is_taken, move = _place_of_made(made), *_taken(taken, given)
     if place is not None and is_taken and (move is None or _place(move) == ast.unparse(place)):
         yield _Choice(name, given, taken, move, place)
-
-
-def _asked_for_none(test: ast.expr) -> str | None:
-    """`a` of ``a is None`` and ``a is not None``."""
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Is, ast.IsNot)):
-        return None
-    other = test.comparators[0]
-    is_none = isinstance(other, ast.Constant) and other.value is None
-    return test.left.id if is_none and isinstance(test.left, ast.Name) else None
 
 
 def _place_of_made(made: ast.expr) -> ast.expr | None:

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from torchdevlint.flow.checks.loads.file_names import Scopes, scopes_of
-from torchdevlint.flow.checks.loads.kept_modules import is_bare_module, is_sent_to_cpu, says_cpu
+from torchdevlint.flow.checks.loads.kept_modules import is_bare_module, is_sent_to_cpu
 from torchdevlint.flow.checks.loads.saved_names import bound_before, values_in
 from torchdevlint.flow.checks.loads.telling_names import HOLE, is_telling, may_be_equal
+from torchdevlint.flow.scope.brought_back import says_cpu
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile

@@ -6,7 +6,8 @@ import ast
 
 from torchdevlint.flow.checks.loads.file_names import Scopes
 from torchdevlint.flow.checks.loads.saved_names import before, values_in
-from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, variable_of
+from torchdevlint.flow.scope.brought_back import says_cpu
+from torchdevlint.flow.scope.names import dotted_path, last_name, variable_of
 from torchdevlint.source.nodes import (
     arguments_of,
     assignment_of,
@@ -118,12 +119,6 @@ def is_bare_module(tree: ast.Module, node: ast.expr) -> bool:
     """Whether a file uses a name as that of a Module, and sets none of its attributes."""
     path = dotted_path(node)
     return path in _modules(tree) and path not in _with_attributes(tree)
-
-
-def says_cpu(call: ast.Call) -> bool:
-    """``x.cpu()``, ``x.to("cpu")``, ``x.to(torch.device("cpu"))``"""
-    given = arguments_of(call)
-    return last_name(call.func) == "cpu" or (last_name(call.func) == "to" and any(map(is_cpu_spec, given)))
 
 
 def _is_of(call: ast.Call, path: str) -> bool:

@@ -18,7 +18,6 @@ from torchdevlint.flow.checks.loads.kept_modules import (
     is_kept,
     is_made_here,
     is_sent_to_cpu,
-    says_cpu,
 )
 from torchdevlint.flow.checks.loads.loaded_options import is_parser
 from torchdevlint.flow.checks.loads.saved_names import (
@@ -46,6 +45,7 @@ from torchdevlint.flow.checks.loads.saved_parts import (
 from torchdevlint.flow.checks.loads.telling_names import path_key
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.brought_back import says_cpu
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, is_dtype, last_name, parameter_names, public_path
 from torchdevlint.source.nodes import arguments_of, assignments_in, nodes_in, own_nodes_in
 

@@ -15,6 +15,7 @@ from torchdevlint.flow.kinds.sizes import shaped_after, sizes_asked
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import given_by_default, last_name
+from torchdevlint.flow.scope.none_tests import asked_for_none, none_test
 from torchdevlint.flow.state.devices import DEFAULT, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.values import Library, Tensor, Unknown
@@ -71,18 +72,12 @@ def fallbacks_in(function: FunctionNode) -> dict[str, ast.Call]:
     optional = {name for name, value in given_by_default(function.args) if _is_none(value)}
     found: dict[str, ast.Call] = {}
     for asked in own_nodes_in(function, ast.If) if optional else ():
-        name = _asked_for_none(asked.test)
+        name = asked_for_none(asked.test) if none_test(asked.test) else ""
         for bound in map(assignment_of, asked.body) if name in optional else ():
             made = bound.value if bound is not None and is_name(bound.targets[0], name) else None
             if isinstance(made, ast.Call) and last_name(made.func) in _MADE:
                 found[name] = made
     return found
-
-
-def _asked_for_none(test: ast.expr) -> str:
-    """`x` of ``x is None``."""
-    is_asked = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is) and _is_none(test.comparators[0])
-    return test.left.id if is_asked and isinstance(test.left, ast.Name) else ""  # type: ignore[attr-defined]
 
 
 def _is_none(node: ast.expr | None) -> bool:

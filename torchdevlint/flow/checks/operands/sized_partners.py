@@ -16,7 +16,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.brought_back import is_sent_to_cpu
+from torchdevlint.flow.scope.brought_back import says_cpu
 from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_short_for_a_loss
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
@@ -181,7 +181,7 @@ def _is_left_to_cpu(function: AnyFunction, at: ast.expr) -> bool:
 def _models_brought_back(function: AnyFunction) -> list[int]:
     """The lines in which a function brings a model to the CPU, which is what it calls, or its methods."""
     moves = ((each, each.func.value) for each in nodes_in(function, ast.Call) if isinstance(each.func, ast.Attribute))
-    held = [(each.lineno, dotted_path(value)) for each, value in moves if is_sent_to_cpu(each)]
+    held = [(each.lineno, dotted_path(value)) for each, value in moves if says_cpu(each)]
     called = [dotted_path(each.func) or "" for each in nodes_in(function, ast.Call)] if held else []
     return [line for line, name in held if name and (name in called or _has_own_methods(name, called))]
 
