@@ -68,7 +68,8 @@ def lint(options: argparse.Namespace) -> int:
     jsonl.write(place / "findings.jsonl", [each.as_row() for each in found])
     sections = [drawn.section(each, sources[each.label], options.context) for each in found]
     (place / "sheet.md").write_text("".join(sections), encoding="utf-8")
-    diffs = [_torchdevlint(root, "--diff").stdout for root in sources.values()]
+    fixed = {each.label for each in found if each.fix == "safe"}
+    diffs = [_torchdevlint(root, "--diff").stdout for label, root in sources.items() if label in fixed]
     (place / "fixes.diff").write_text("".join(diffs), encoding="utf-8")
     print(f"{place}: {len(found)} findings in {draw.lines:,} lines, {sum(e.fix == 'safe' for e in found)} safe fixes")
     return 0
