@@ -127,7 +127,7 @@ FUNCTIONS = {
     "flow.checks.loads.caches": "is_cache",
     "flow.checks.loads.checkpoints": "",
     "flow.checks.loads.file_names": "file_name file_names path_as_written class_around scopes_of",
-    "flow.checks.loads.kept_modules": "is_made_here is_kept is_sent_to_cpu has_items_of_cpu is_bare_module says_cpu",
+    "flow.checks.loads.kept_modules": "is_made_here is_kept is_sent_to_cpu has_items_of_cpu is_bare_module",
     "flow.checks.loads.loaded_data": "holds_data may_be_elsewhere",
     "flow.checks.loads.loaded_options": "stands_for_options is_parser",
     "flow.checks.loads.loaded_uses": "is_read_by_host",
@@ -254,7 +254,7 @@ FUNCTIONS = {
     "flow.kinds.construction": "is_part_of_init is_built_by_base",
     "flow.kinds.converted": "asks_type is_listed is_of_constant is_made_where_taken is_list_by_text is_flag",
     "flow.kinds.converted_beside": "is_converted_beside is_rebound",
-    "flow.kinds.drawing": "is_drawn_by may_draw draws is_drawing",
+    "flow.kinds.drawing": "is_drawn_by draws is_drawing",
     "flow.kinds.drawn": "is_drawn",
     "flow.kinds.element_calls": "calls_elements bound_by",
     "flow.kinds.encoded": "encoding_of token_ids_of is_encoding entry_of_encoding",
@@ -513,7 +513,7 @@ FUNCTIONS = {
     "flow.scope.bound_anew": "@overwritten",
     "flow.scope.brought_arguments": "brought_among_arguments",
     "flow.scope.brought_attributes": "brought_by_methods",
-    "flow.scope.brought_back": "is_brought_back is_sent_to_cpu",
+    "flow.scope.brought_back": "is_brought_back says_cpu",
     "flow.scope.brought_by_option": "brought_for_another_option",
     "flow.scope.brought_detached": "brought_beside_detached",
     "flow.scope.brought_in_arms": (
@@ -589,7 +589,7 @@ FUNCTIONS = {
         "names_cuda asks_for_cuda chooses_gpu cuda_in_words naming_arguments is_numbered @names_another_gpu"
         " device_arguments @cuda_defaults"
     ),
-    "flow.scope.none_tests": "none_test is_made_for_none",
+    "flow.scope.none_tests": "none_test asked_for_none is_made_for_none",
     "flow.scope.origins": "made_of",
     "flow.scope.other_arms": "is_for_another_arm",
     "flow.scope.overwritten_items": (
