@@ -360,14 +360,15 @@ FUNCTIONS = {
     "flow.programs.reached.local_to_tests": "is_test is_met_in_test is_of_test_on_cpu is_of_fixture_on_cpu",
     "flow.programs.reached.missing_attributes": "asks_what_is_missing",
     "flow.programs.reached.missing_options": "",
-    "flow.programs.reached.never_finished": "is_never_finished is_never_called",
+    "flow.programs.reached.never_finished": "is_never_finished is_never_called fails_first",
     "flow.programs.reached.options_off": "",
     "flow.programs.reached.repeated_options": "",
     "flow.programs.reached.run_when_built": "is_run_when_built",
-    "flow.programs.reached.running": "is_called_by_others",
+    "flow.programs.reached.running": "",
     "flow.programs.reached.tensors_alone": "",
-    "flow.programs.reached.trial_files": "is_unused is_class_tried is_tried_on_cpu has_another_version",
+    "flow.programs.reached.trial_files": "is_unused is_only_tried is_class_tried is_tried_on_cpu has_another_version",
     "flow.programs.reached.unreached": "",
+    "flow.programs.reached.unseen_calls": "phases_of is_called_unseen is_of_modules",
     "flow.programs.reached.ways": "top_level",
     "flow.programs.texts.all_calls": "",
     "flow.programs.texts.asked_tests": "asked_before asked_at is_bound_before",
@@ -381,6 +382,7 @@ FUNCTIONS = {
     "flow.programs.texts.handed_devices": "is_built_on_cuda is_built_on_cpu",
     "flow.programs.texts.leading_names": "names_on_the_way @read_by is_of_a_reader leads",
     "flow.programs.texts.looked_up": "looking_names_up finds looked_up_in may_load",
+    "flow.programs.texts.made_texts": "values_of known_beginning known_ending",
     "flow.programs.texts.meant_names": "meant",
     "flow.programs.texts.mentions": "is_written names_of",
     "flow.programs.texts.object_uses": "",
@@ -398,6 +400,7 @@ FUNCTIONS = {
     "flow.programs.texts.unplaced_loads": (
         "is_of_ranks is_read_apart saving_with_devices is_written_by_what_knows_devices"
     ),
+    "flow.programs.texts.wrapping": "may_be_found",
     "flow.programs.texts.written_names": "as_code is_written_as_path is_quoted",
     "flow.recording": "name_of names_in parameters_of",
     "flow.run.agreement": "@compares_devices refuse_apart refine_places",
@@ -545,7 +548,7 @@ FUNCTIONS = {
     ),
     "flow.scope.decided_moves": "decides_moves_alone",
     "flow.scope.deciding_flags": "@deciding_test",
-    "flow.scope.decorators": "is_registered is_plain is_harmless @decorator_names is_property is_of_class",
+    "flow.scope.decorators": "is_registered registers is_plain is_harmless @decorator_names is_property is_of_class",
     "flow.scope.default_changes": "changes_default is_change_of_default may_set_default is_called_as_default",
     "flow.scope.device_questions": "@branched_by @demanded is_list_of_names",
     "flow.scope.dimensions": "takes_along grows asked_for_size sized_behind",
@@ -696,6 +699,7 @@ FUNCTIONS = {
     "project.of_tests": "is_of_tests",
     "project.packaging": (
         "is_application is_more_than_a_package has_users declared_commands is_published is_downloaded is_shown"
+        " is_of_work"
     ),
     "project.put_aside": "is_put_aside",
     "project.reach": "may_import_findings is_of_another_framework is_of_another_torch",

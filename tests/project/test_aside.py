@@ -173,6 +173,7 @@ class Plain(nn.Module):
     def forward(self, x):
         return x * torch.ones(3))
 '''
+MENDED = BROKEN.replace("ones(3))", "ones(3)")
 
 
 @pytest.mark.parametrize(
@@ -190,6 +191,13 @@ class Plain(nn.Module):
         pytest.param(f"{BROKEN}\nnet = Plain()\n", {}, True, id="builds something"),
         pytest.param(f"{BROKEN}\nss\n", {}, True, id="a stray word"),
         pytest.param("import torch\n\nSIZES = [3, 4\n", {}, True, id="defines nothing"),
+        pytest.param(f"{BROKEN}\nSIZES = {{1: (2, int(3 * 4))}}\n", {}, False, id="a table"),
+        pytest.param(f"{BROKEN}\nNETS = [Plain() for _ in range(3)]\n", {}, True, id="a list that is made"),
+        pytest.param(f"<<<<<<< HEAD\n{MENDED}=======\n{MENDED}>>>>>>> a1b2c3\n", {}, False, id="two versions"),
+        pytest.param(
+            f"<<<<<<< HEAD\n{MENDED}=======\n{MENDED}>>>>>>> a1b2c3\nprint(Plain())\n", {}, True, id="of a program"
+        ),
+        pytest.param(BROKEN, {"README.md": ""}, False, id="with something to read"),
     ],
 )
 def test_a_broken_module_beside_others(tmp_path: Path, plain: str, files: dict[str, str], is_found: bool) -> None:

@@ -73,10 +73,19 @@ def test_nothing_above_the_project_is_looked_at(tmp_path: Path) -> None:
     [
         ("import setuptools\n\nsetuptools.setup()\n", None),
         ("from skbuild import *\nsetup(name='net')\n", None),
+        ("import setuptools\n\nsetuptools.setup(ext_modules=[])\n", "outside.py"),
+        ("import setuptools\n\nsetuptools.setup(ext_modules=[], packages=['models'])\n", None),
         ("from .net import Net\n\ndef setup(options):\n    return Net(options)\n", "outside.py"),
         ("from .net import Net\n\ndef select(options):\n    return Net(options)\n", "outside.py"),
     ],
-    ids=["builds", "builds by a star", "sets up a model", "selects a model"],
+    ids=[
+        "builds",
+        "builds by a star",
+        "an extension alone",
+        "one with a package",
+        "sets up a model",
+        "selects a model",
+    ],
 )
 def test_a_module_called_setup_that_builds_nothing_is_no_root(tmp_path: Path, setup: str, found: str | None) -> None:
     for folder, name in ((tmp_path, "setup.cfg"), (tmp_path, "outside.py"), (tmp_path / "models", "setup.py")):

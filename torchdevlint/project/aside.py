@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ast
 import os
+from pathlib import PurePath
 
 from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_of
 from torchdevlint.project.modules import HELD
-from torchdevlint.project.packaging import has_users, is_shown
+from torchdevlint.project.packaging import has_users, is_of_work, is_shown
 from torchdevlint.project.put_aside import is_put_aside
 from torchdevlint.project.releases import torch_of
 from torchdevlint.project.tree import from_root, importers, saying
@@ -34,9 +35,14 @@ _TEXT = regex(rb"(?s)(\"{3}|'{3}).*?\1")
 _DEFINES = regex(rb"(?m)^(?:async[ \t]+def|def|class)\b")
 _RUNS = regex(
     rb"(?m)^(?!(?:import|from|async[ \t]+def|def|class)\b|[@#)\]}\r\n]|[ \t]|\Z"
-    rb"|\w+[ \t]*(?::[^=\n]*)?=(?:[^=(\n]*$|[ \t]*logging\.getLogger\())|__main__"
+    rb"|\w+[ \t]*(?::[^=\n]*)?=[ \t]*(?:[^=(\n]*$|[\[{](?![^\n]*\bfor\b)|logging\.getLogger\())|__main__"
 )
-"""A line that is not further in, and neither imports nor defines anything, or is a main guard."""
+"""A line that is not further in, and neither imports nor defines anything, or is a main guard.
+
+A display (``sizes = {1: int(2 * width)}``) defines something, whatever it calls; a comprehension may do anything.
+"""
+_OF_CONFLICT = regex(rb"(?m)^(?:<{7}|\|{7}|>{7})(?: [^\n]*)?$|^={7}\r?$")
+"""The lines by which git tells two versions of a file apart that it could not merge."""
 _DECLARING = (
     ast.Import,
     ast.ImportFrom,
@@ -132,7 +138,7 @@ def _is_handed_on(path: str, data: bytes) -> bool:
 
 def _only_defines(data: bytes) -> bool:
     """Whether a file defines functions or classes at its top level, and runs nothing there."""
-    text = _TEXT.sub(b"", data)
+    text = _OF_CONFLICT.sub(b"", _TEXT.sub(b"", data))
     return not _RUNS.search(text) and _DEFINES.search(text) is not None
 
 
@@ -179,8 +185,13 @@ def is_read_when_imported(filename: str, data: bytes) -> bool:
 
 
 def _is_there_as_a_whole(project: Project) -> bool:
-    """Whether there is something to read about a project, or about one that it is a part of."""
+    """Whether there is something to read about a project, or about one that it is a part of, or what its programs need
+    is written down, for all or for those in one of its folders.
+    """
     root = root_of(os.path.dirname(project.path))
+    around = (each for each in PurePath(project.path).parents if each.is_relative_to(root))
+    if any(is_of_work(project, str(each)) for each in around):
+        return True
     while not is_shown(project, root):
         inner, root = root, root_of(os.path.dirname(root))
         if inner == root or not inner.startswith(root):

@@ -3,7 +3,8 @@
 Nothing outside is looked at: not the environment, not ``sys.path``, not what is installed. An absolute import is looked
 for beside the package that holds the file, beside the file itself (scripts are run from there), in the folders around
 it up to the root of the project, and in its ``src``. The root is the nearest folder with one of `MARKERS`; a module of
-the project that is called ``setup.py``, and builds nothing, is none. Neither the dots of a relative import nor links
+the project that is called ``setup.py``, and builds nothing, is none, nor is the script of an extension that installs
+nothing else: what lies beside it is of the project around. Neither the dots of a relative import nor links
 lead out of the root, or where there is none, of the current folder or the file's package.
 """
 
@@ -20,6 +21,9 @@ MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _BUILD_SCRIPT = "setup.py"
 _BUILDS = regex(rb"setuptools|distutils|skbuild|(?<!def )\bsetup\s*\(")
 """What a build script says."""
+_EXTENDS = regex(rb"\bext_modules\s*=")
+_INSTALLS = regex(rb"\bpackages\b|\bpy_modules\b")
+"""What the build script of an extension says besides where it installs what Python imports."""
 _MAX_PARENTS = 30
 _ELSEWHERE = frozenset(sys.stdlib_module_names) | {"torch", "numpy"}
 """Never looked for: what has such a name in a project is not meant, or is not ours to read."""
@@ -172,9 +176,11 @@ def _is_marker(path: str) -> bool:
     if os.path.basename(path) != _BUILD_SCRIPT:
         return os.path.exists(path)
     try:
-        return _BUILDS.search(content(path)) is not None
+        script = content(path)
     except OSError:
         return False
+    is_of_extension = _EXTENDS.search(script) is not None and _INSTALLS.search(script) is None
+    return _BUILDS.search(script) is not None and not is_of_extension
 
 
 def _belongs(folder: str, beside: str) -> bool:

@@ -110,7 +110,7 @@ def is_more_than_a_package(project: Project) -> bool:
     project either: what one of them does says nothing of another.
     """
     root = root_of(os.path.dirname(project.path))
-    if is_shown(project, root) or any(project.text_of(os.path.join(root, each)) is not None for each in _OF_WORK):
+    if is_shown(project, root) or is_of_work(project, root):
         return True
     files = (project.path, *(project.saying(()) or ()))
     if project.path.endswith(NOTEBOOK) or project.notebooks():
@@ -191,6 +191,11 @@ def _plain(name: str) -> str:
 def is_shown(project: Project, root: str) -> bool:
     """Whether there is something to read at the root, which is never installed."""
     return any(project.text_of(os.path.join(root, each)) is not None for each in _FOR_READERS)
+
+
+def is_of_work(project: Project, folder: str) -> bool:
+    """Whether a folder has what only those of a working copy have, as what says what is needed to run what is there."""
+    return any(project.text_of(os.path.join(folder, each)) is not None for each in _OF_WORK)
 
 
 @lru_cache(maxsize=16)

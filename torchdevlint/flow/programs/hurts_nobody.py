@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.checks.loads.written_before import is_written_in
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.facts.common import Creation, Fact
-from torchdevlint.flow.facts.devices import DeviceNumber, InvalidDevice, MaybeCpuDevice
+from torchdevlint.flow.facts.devices import DeviceNumber, MaybeCpuDevice
 from torchdevlint.flow.facts.modules import LossNotMoved, ModulesInContainer
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
@@ -49,8 +49,9 @@ from torchdevlint.flow.programs.reached.local_to_tests import (
     is_of_test_on_cpu,
     is_test,
 )
-from torchdevlint.flow.programs.reached.never_finished import is_never_called, is_never_finished
+from torchdevlint.flow.programs.reached.never_finished import fails_first
 from torchdevlint.flow.programs.reached.run_when_built import is_run_when_built
+from torchdevlint.flow.programs.reached.trial_files import is_only_tried
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.programs.texts.callers import Callers
 from torchdevlint.flow.programs.texts.handed_devices import is_built_on_cpu, is_built_on_cuda
@@ -94,8 +95,9 @@ class Harm:
             return replace(fact, hurts_nobody=True)
         if fact.at.file:  # what begins here meets there
             return replace(fact, hurts_nobody=fact.hurts_nobody or self._is_left_over or begins_in(fact, self._is_dead))
-        nobody_comes = self._is_left_over or self._is_of_test(fact.at) or has_part_in(fact, self._is_dead)
-        hurts_nobody = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at) or self._never_ends(fact)
+        is_needless = self._is_left_over or (isinstance(fact, _OF_MACHINES) and self._is_only_tried)
+        nobody_comes = is_needless or self._is_of_test(fact.at) or has_part_in(fact, self._is_dead)
+        hurts_nobody = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at) or self._fails_first(fact)
         return replace(fact, hurts_nobody=True) if hurts_nobody else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
@@ -267,17 +269,10 @@ class Harm:
         assert self._project is not None
         return ends_in_error(self._project)
 
-    def _never_ends(self, fact: Fact) -> bool:
-        """Whether the function around a place ends in another error than this one, or all that call it do so before.
-
-        A file that has nothing to do with others may be a piece of a program, which binds its names.
-        """
-        own, project, line = self._leading_to.own, self._project, fact.at.row
-        if own is None or project is None or not self._application.is_among_others:
-            return False
-        if isinstance(fact, InvalidDevice) and fact.problem == "name":
-            return False
-        return is_never_finished(own, project, line) or is_never_called(own, project, line)
+    def _fails_first(self, fact: Fact) -> bool:
+        own, project = self._leading_to.own, self._project
+        is_whole = own is not None and project is not None and self._application.is_among_others
+        return is_whole and fails_first(fact, own, project)  # type: ignore[arg-type]
 
     def _is_read_at_home(self, at: Span) -> bool:
         """Whether each program that comes to a load needs CUDA for it, or has written the file before.
@@ -320,6 +315,11 @@ class Harm:
     def _is_left_over(self) -> bool:
         assert self._project is not None
         return is_left_over(self._tree, self._project, self._callers, self._application)
+
+    @cached_property
+    def _is_only_tried(self) -> bool:
+        is_whole = self._application.has_no_users and self._application.is_of_several
+        return is_whole and self._project is not None and is_only_tried(self._tree, self._project)
 
     @cached_property
     def _machines(self) -> Machines:

@@ -30,9 +30,12 @@ _REGISTERS_NOTHING = frozenset(
 
 def is_registered(node: ast.stmt) -> bool:
     """Whether a definition may be registered by a decorator: others do, but leave it to its name to call it."""
-    decorators = getattr(node, "decorator_list", ())
-    paths = (public_path(each.func if isinstance(each, ast.Call) else each) for each in decorators)
-    return not _REGISTERS_NOTHING.issuperset(paths)
+    return any(map(registers, getattr(node, "decorator_list", ())))
+
+
+def registers(decorator: ast.expr) -> bool:
+    """Whether a decorator may let others find what it is given, as any may of which nothing is known."""
+    return public_path(decorator.func if isinstance(decorator, ast.Call) else decorator) not in _REGISTERS_NOTHING
 
 
 def is_plain(node: FunctionNode) -> bool:

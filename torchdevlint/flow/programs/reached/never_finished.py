@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.devices import InvalidDevice
 from torchdevlint.flow.programs.reached.ends_in_error import ends_in_error
 from torchdevlint.flow.programs.texts.project_calls import ProjectCalls, around
 from torchdevlint.flow.scope.cuda_literals import Scope
@@ -33,3 +35,13 @@ def is_never_called(own: ModuleFile, project: Project, line: int) -> bool:
     calls = ProjectCalls(own, project).of(own.path, function.name)
     before = ends_in_error(project, after=False)
     return bool(calls) and all(before.is_so_within(file, call) for file, call in calls or ())
+
+
+def fails_first(fact: Fact, own: ModuleFile, project: Project) -> bool:
+    """Whether the function around a fact ends in another error than it, or all that call it do so before.
+
+    A file that has nothing to do with others may be a piece of a program, which binds its names: that is not asked.
+    """
+    if isinstance(fact, InvalidDevice) and fact.problem == "name":
+        return False
+    return is_never_finished(own, project, fact.at.row) or is_never_called(own, project, fact.at.row)

@@ -12,20 +12,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
-from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.programs.texts.leading_names import CALLED_BY_TORCH
+from torchdevlint.flow.programs.reached.unseen_calls import is_called_unseen, is_of_modules, phases_of
+from torchdevlint.flow.programs.texts.leading_names import LIGHTNING
 from torchdevlint.flow.programs.texts.looked_up import looked_up_in
 from torchdevlint.flow.programs.texts.places import first_holding
 from torchdevlint.flow.programs.texts.reads import read_by
+from torchdevlint.flow.programs.texts.wrapping import may_be_found
 from torchdevlint.flow.scope.cuda_literals import Scope
-from torchdevlint.flow.scope.decorators import is_registered
 from torchdevlint.flow.scope.imported_names import definitions, gives_library
-from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, public_path
 from torchdevlint.patterns import LinePattern
-from torchdevlint.project.locate import is_elsewhere
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
-from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _MOST_FILES = 120
@@ -158,7 +156,9 @@ class Running:
         if isinstance(statement, _DEFINITIONS):
             for each in statement.decorator_list:
                 self._leave(Scope(file, self._project), ast.Expr(each))
-            if is_registered(statement) or (isinstance(statement, ast.ClassDef) and self._finds_derived(statement)):
+            if may_be_found(statement, file, self._project) or (
+                isinstance(statement, ast.ClassDef) and self._finds_derived(statement)
+            ):
                 self._come(file, statement)
         elif not isinstance(statement, (ast.Import, ast.ImportFrom)) and not _is_table(statement):
             self._leave(Scope(file, self._project), statement)
@@ -188,7 +188,8 @@ class Running:
         scope = Scope(file, self._project, None, owner)
         for read in (*owner.bases, *(each.value for each in owner.keywords)):
             self._leave(scope, ast.Expr(read))
-        is_open = self._is_called_by_base(file, owner)
+        bases = set(self._library_bases(file, owner))
+        is_open, of_lightning = not bases <= _CALLING_NOTHING | LIGHTNING, not bases.isdisjoint(LIGHTNING)
         line = self._lines[file.path, owner.lineno] = frozenset(self._line_of(file, owner))
         self._ask_again(line)
         for each in owner.body:
@@ -196,7 +197,11 @@ class Running:
                 self._leave(scope, each)
                 continue
             method = Scope(file, self._project, each, owner)
-            if is_open or is_called_by_others(each) or self._is_asked(method, each.name):
+            if (
+                is_open
+                or is_called_unseen(each, file, self._project, phases=self._phases, of_lightning=of_lightning)
+                or self._is_asked(method, each.name)
+            ):
                 self._come_to_method(method, each)
             else:
                 self._waiting[each.name].append((method, each))
@@ -205,20 +210,24 @@ class Running:
         self._come_to.add((scope.file.path, method.lineno))
         self._leave(scope, method)
 
-    def _is_called_by_base(self, file: ModuleFile, owner: ast.ClassDef, hops: int = _MOST_HOPS) -> bool:
-        """Whether a base of a class is one of a library that may call any of its methods."""
-        if hops == 0:
-            return True
-        for base in owner.bases:
-            path = dotted_path(base)
-            if public_path(base) in _CALLING_NOTHING:
+    def _library_bases(self, file: ModuleFile, owner: ast.ClassDef, hops: int = _MOST_HOPS) -> Iterator[str]:
+        """The public names of the classes of libraries that a class is derived from; "" for what is not known."""
+        for base in owner.bases if hops else ():
+            path, public = dotted_path(base), public_path(base)
+            if public in _CALLING_NOTHING or public in LIGHTNING:
+                yield public
                 continue
             found = [] if path is None else list(self.bound(file, path))
-            if not found or any(not isinstance(each, ast.ClassDef) for _, each in found):
-                return True
-            if any(self._is_called_by_base(home, each, hops - 1) for home, each in found):  # type: ignore[arg-type]
-                return True
-        return False
+            for home, each in found:
+                yield from self._library_bases(home, each, hops - 1) if isinstance(each, ast.ClassDef) else ("",)
+            if not found:
+                yield ""
+        if not hops:
+            yield ""
+
+    @cached_property
+    def _phases(self) -> frozenset[str]:
+        return phases_of(self._files.values())
 
     def _leave(self, scope: Scope, node: ast.stmt) -> None:
         """Put aside what is run, to be read in its turn."""
@@ -247,7 +256,7 @@ class Running:
         """What goes by a path of names is asked for an attribute: methods of its class alone, where that is known."""
         if path == "self":
             classes = {(scope.file.path, scope.owner.lineno)} if scope.owner is not None else None
-        elif _is_of_modules(scope.file, path) or gives_library(self._project, scope.file.path, scope.file.tree, path):
+        elif is_of_modules(scope.file, path) or gives_library(self._project, scope.file.path, scope.file.tree, path):
             return
         else:
             bound = list(self.bound(scope.file, path))
@@ -322,29 +331,7 @@ def _imports(statement: ast.stmt) -> bool:
     return any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in inside(statement))
 
 
-def _is_of_modules(file: ModuleFile, path: str) -> bool:
-    """Whether a path of names in a file is surely that of a module, or of what the standard library or torch has."""
-    imported = file.bindings.get(first_name(path), ())
-    return bool(imported) and all(_is_of_module(each, path) for each in imported)
-
-
-def _is_of_module(statement: ast.stmt, path: str) -> bool:
-    if isinstance(statement, ast.ImportFrom):
-        return not statement.level and is_elsewhere(statement.module or "")
-    held = statement.names if isinstance(statement, ast.Import) else ()
-    bound = [(each.name, each.asname or each.name) for each in held]
-    return any(
-        name == path or (is_elsewhere(module) and first_name(name) == first_name(path)) for module, name in bound
-    )
-
-
 def _is_table(statement: ast.stmt) -> bool:
     """Whether a statement binds a display that calls nothing: whoever reads its name reads what is in there."""
     value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
     return isinstance(value, _TABLES) and not nodes_in(value, ast.Call)
-
-
-def is_called_by_others(method: FunctionNode) -> bool:
-    """Whether the language or torch calls a method of each object, or something that it is registered with."""
-    by_torch = method.name in CALLED_BY_TORCH or method.name in torch_api.MODULE_ATTRIBUTES
-    return by_torch or method.name.startswith("__") or is_registered(method)

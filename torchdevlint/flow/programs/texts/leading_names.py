@@ -6,11 +6,24 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_names, public_path
+from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.source.nodes import is_below, nodes_in, once_a_node
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 CALLED_BY_TORCH = frozenset({"forward", "training_step", "validation_step", "test_step", "configure_optimizers"})
+LIGHTNING = frozenset(
+    f"{package}.{name}"
+    for package in ("lightning", "lightning.pytorch", "pytorch_lightning")
+    for name in ("LightningModule", "LightningDataModule")
+)
+"""Bases of which a trainer calls the hooks."""
+OF_LIGHTNING = regex(
+    r"(?:on|configure|training|validation|test|predict|train|val|optimizer|lr_scheduler|transfer|tbptt|tng|get|log|manual"
+    r"|toggle|toggled|untoggle|to|add|from|load|save|init|amp)_\w*|\w*_dataloader|\w*(?:freeze|gradients|gather|overridden)"
+    r"|optimizers|lr_schedulers|setup|teardown|prepare_data|backward|print|summarize|log|state_dict|load_state_dict|state_key|\w*_hook"
+)
+"""Methods that Lightning calls, or has."""
 _READERS = frozenset("torch torch.jit numpy pickle json yaml joblib jsonlib os os.path".split())
 """What is never called in place of a function of the project that has the same name."""
 

@@ -12,6 +12,7 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
+from torchdevlint.flow.programs.texts.made_texts import known_beginning, known_ending, values_of
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile, ModuleText
@@ -192,7 +193,7 @@ def _file_run_by(call: ast.Call) -> str:
     given = None if place is None else (keyword_of(call, name) or next(iter(call.args[place:]), None))
     while isinstance(given, ast.Call) and given.args:
         given = given.args[-1]
-    end = PurePath("" if given is None else _ending(given))
+    end = PurePath("" if given is None else known_ending(given))
     return end.stem if end.suffix == ".py" else ""
 
 
@@ -241,7 +242,7 @@ def _looked_up(tree: ast.Module) -> tuple[LookedUp, ...]:
         found += [LookedUp(each.asname or each.name) for each in node.names if each.name == "__dict__"]
     for call in nodes_in(tree, ast.Call):
         if id(call) not in settled:
-            found += _by_call(call, named, id(call) in top_level)
+            found += _by_call(tree, call, named, id(call) in top_level)
     found += [each for node in nodes_in(tree, ast.Attribute) for each in _by_attribute(node) if id(node) not in settled]
     found += [each for node in nodes_in(tree, ast.Subscript) for each in _by_subscript(node)]
     return tuple(found)
@@ -267,15 +268,16 @@ def _is_settled(node: ast.Subscript) -> bool:
     return isinstance(node.slice, ast.Constant) or dotted_path(node.slice) == "__name__"
 
 
-def _by_call(call: ast.Call, named: set[str], is_top_level: bool) -> Iterator[LookedUp]:
+def _by_call(tree: ast.Module, call: ast.Call, named: set[str], is_top_level: bool) -> Iterator[LookedUp]:
     path = dotted_path(call.func) or ""
     first = call.args[0] if call.args else None
     last = path.rpartition(".")[2]
-    if last in _RUNNING and (ending := _file_run_by(call)):
-        yield LookedUp(_ANY, "", ending)
+    if last in _RUNNING and (file := _file_run_by(call)):
+        yield LookedUp(_ANY, "", file)
     elif last in _LOADING:
-        beginning, ending = ("", "") if first is None else (_beginning(first) or "", _ending(first))
-        yield LookedUp(_ANY, beginning, ending, is_path=not beginning and not ending)
+        for each in [None] if first is None else values_of(tree, call, first):
+            first_part, last_part = ("", "") if each is None else (known_beginning(each) or "", known_ending(each))
+            yield LookedUp(_ANY, first_part, last_part, is_path=not first_part and not last_part)
     elif last == "getmembers" and first is not None:
         yield LookedUp(dotted_path(first) or _ANY)
     elif path in named:
@@ -285,9 +287,9 @@ def _by_call(call: ast.Call, named: set[str], is_top_level: bool) -> Iterator[Lo
     elif path == "vars" and first is not None:
         yield from (LookedUp(each) for each in (dotted_path(first),) if each)
     elif path == "getattr" and first is not None and len(call.args) > 1:
-        yield from (LookedUp(each, _beginning(call.args[1]) or "") for each in (dotted_path(first),) if each)
+        yield from (LookedUp(each, known_beginning(call.args[1]) or "") for each in (dotted_path(first),) if each)
     elif path in _READS_CODE and first is not None:
-        yield from _in_code(_beginning(first))
+        yield from _in_code(known_beginning(first))
 
 
 def _by_attribute(node: ast.Attribute) -> Iterator[LookedUp]:
@@ -320,25 +322,3 @@ def _in_code(text: str | None) -> Iterator[LookedUp]:
         yield LookedUp(_OWN, first[2])
     else:
         yield LookedUp(_OWN, first[2])
-
-
-def _beginning(node: ast.expr) -> str | None:
-    """The text that an expression surely begins with: ``f"Net{size}"``, ``"Net" + size``, ``"Net%s" % size``."""
-    if isinstance(node, ast.JoinedStr) and node.values:
-        return _beginning(node.values[0])
-    if isinstance(node, ast.BinOp):
-        text = _beginning(node.left)
-        return text if text is None or not isinstance(node.op, ast.Mod) else text.partition("%")[0]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        text = _beginning(node.func.value)
-        return None if text is None else text.partition("{")[0]
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-
-
-def _ending(node: ast.expr) -> str:
-    """The text that an expression surely ends with: ``f"models.{name}.train"``, ``name + "net"``."""
-    if isinstance(node, ast.JoinedStr) and node.values:
-        return _ending(node.values[-1])
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
-        return _ending(node.right)
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.programs.texts.leading_names import LIGHTNING, OF_LIGHTNING
 from torchdevlint.flow.programs.texts.looked_up import finds, looking_names_up
 from torchdevlint.flow.programs.texts.places import holds
 from torchdevlint.flow.programs.texts.written_names import as_code, is_quoted, is_written_as_path
@@ -29,17 +30,6 @@ _PLAIN_BASES = frozenset(
     "object torch.nn.Module abc.ABC torch.utils.data.Dataset torch.utils.data.dataset.Dataset "
     "torch.utils.data.IterableDataset".split()
 )
-_LIGHTNING = frozenset(
-    f"{package}.{name}"
-    for package in ("lightning", "lightning.pytorch", "pytorch_lightning")
-    for name in ("LightningModule", "LightningDataModule")
-)
-_OF_LIGHTNING = regex(
-    r"(?:on|configure|training|validation|test|predict|train|val|optimizer|lr_scheduler|transfer|tbptt|tng|get|log|manual"
-    r"|toggle|toggled|untoggle|to|add|from|load|save|init|amp)_\w*|\w*_dataloader|\w*(?:freeze|gradients|gather|overridden)"
-    r"|optimizers|lr_schedulers|setup|teardown|prepare_data|backward|print|summarize|log|state_dict|load_state_dict|state_key|\w*_hook"
-)
-"""Methods that Lightning calls, or has."""
 _OF_STEP = regex(r"on_(validation|test)_\w+|(validation|test)_(?:step|epoch)_end")
 """Hooks around a step that a LightningModule may leave out: without the step, none of them is called.
 
@@ -86,7 +76,7 @@ class Mentions:
         """Whether only those who write the name of a method call it."""
         if method.name.startswith("__") or method.name in torch_api.MODULE_ATTRIBUTES:
             return False
-        if _LIGHTNING.isdisjoint(lineage) or _OF_LIGHTNING.fullmatch(method.name) is None:
+        if LIGHTNING.isdisjoint(lineage) or OF_LIGHTNING.fullmatch(method.name) is None:
             return True
         hook = _OF_STEP.fullmatch(method.name)
         step = "" if hook is None else f"{hook[1] or hook[2]}_step"
@@ -108,7 +98,7 @@ class Mentions:
         found: _Lineage = [node]
         for base in node.bases:
             path = public_path(base)
-            if path in _PLAIN_BASES or path in _LIGHTNING:
+            if path in _PLAIN_BASES or path in LIGHTNING:
                 found.append(path)
                 continue
             led = defined(self._project, home, tree, dotted_path(base) or "") if hops else None

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from msgspec import Struct
 
-from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_names
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, parameter_names
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_ASKING = ("isinstance", "issubclass")
+_SAME = (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)
 
 
 class Read(Struct, frozen=True):
@@ -27,11 +30,12 @@ class Read(Struct, frozen=True):
 
 @once_a_node
 def read_by(node: ast.AST) -> Read:
-    """What some code reads; neither what says of which type something is, nor its own arguments."""
+    """What some code reads; neither what says, or asks, of which type something is, nor its own arguments."""
     typed = [each.annotation for each in nodes_in(node, ast.arg)]
     typed += [each.returns for each in nodes_in(node, ast.FunctionDef)]
     typed += [each.returns for each in nodes_in(node, ast.AsyncFunctionDef)]
     typed += [each.annotation for each in nodes_in(node, ast.AnnAssign)]
+    typed += _asked_for(node)
     left_out = {id(part) for each in typed if each is not None for part in inside(each)}
     own = parameter_names(node) if isinstance(node, _FUNCTIONS) else frozenset()
     attributes = [each for each in nodes_in(node, ast.Attribute) if id(each) not in left_out]
@@ -46,6 +50,34 @@ def read_by(node: ast.AST) -> Read:
         frozenset((path, each.attr) for each, path in asked.items()),
         frozenset(each for each in texts if isinstance(each, str) and each.isidentifier()),
     )
+
+
+def _asked_for(node: ast.AST) -> Iterator[ast.expr]:
+    """The classes of which a test asks whether something is of them, or which are caught: nobody builds one by that."""
+    for call in nodes_in(node, ast.Call):
+        if dotted_path(call.func) in _ASKING and len(call.args) == 2:
+            yield from _classes_in(call.args[1])
+    for test in nodes_in(node, ast.Compare):
+        if isinstance(test.ops[0], _SAME) and _is_class_of(test.left):
+            yield from _classes_in(test.comparators[0])
+    for handler in nodes_in(node, ast.ExceptHandler):
+        yield from _classes_in(handler.type)
+
+
+def _classes_in(node: ast.expr | None) -> Iterator[ast.expr]:
+    """The names, and parts of a tuple, that are written as those of classes: another name may be asked for more."""
+    if isinstance(node, ast.Tuple):
+        for each in node.elts:
+            yield from _classes_in(each)
+    elif isinstance(node, (ast.Name, ast.Attribute)) and last_name(node)[:1].isupper():
+        yield node
+
+
+def _is_class_of(node: ast.expr) -> bool:
+    """Whether an expression gives the class of an object: ``type(net)``, ``net.__class__``."""
+    if isinstance(node, ast.Call):
+        return dotted_path(node.func) == "type" and len(node.args) == 1
+    return isinstance(node, ast.Attribute) and node.attr == "__class__"
 
 
 def _asked_in(node: ast.AST, attributes: list[ast.Attribute]) -> dict[ast.Attribute, str]:
