@@ -42,6 +42,7 @@ _CALLING_NOTHING = frozenset(
     "torch.utils.data.IterableDataset Exception ValueError typing.NamedTuple typing.Protocol typing.Generic".split()
 )
 """Bases that call no method but those which the language or torch calls of every object."""
+_CALLING_NO_OTHERS = _CALLING_NOTHING | LIGHTNING
 _BUILT_IN = frozenset(vars(builtins))
 _DERIVED = LinePattern(r"__(?:init_subclass|subclasses)__", "__init_subclass__ __subclasses__")
 """What hears of each class that is derived from another one."""
@@ -189,7 +190,7 @@ class Running:
         for read in (*owner.bases, *(each.value for each in owner.keywords)):
             self._leave(scope, ast.Expr(read))
         bases = set(self._library_bases(file, owner))
-        is_open, of_lightning = not bases <= _CALLING_NOTHING | LIGHTNING, not bases.isdisjoint(LIGHTNING)
+        is_open, of_lightning = not bases <= _CALLING_NO_OTHERS, not bases.isdisjoint(LIGHTNING)
         line = self._lines[file.path, owner.lineno] = frozenset(self._line_of(file, owner))
         self._ask_again(line)
         for each in owner.body:
@@ -214,7 +215,7 @@ class Running:
         """The public names of the classes of libraries that a class is derived from; "" for what is not known."""
         for base in owner.bases if hops else ():
             path, public = dotted_path(base), public_path(base)
-            if public in _CALLING_NOTHING or public in LIGHTNING:
+            if public in _CALLING_NO_OTHERS:
                 yield public
                 continue
             found = [] if path is None else list(self.bound(file, path))
