@@ -77,8 +77,10 @@ def _wrap_unseen(frame: Frame, test: ast.Call, state: State) -> None:
     """A model that came from outside is a wrapper where the test says so, around one of which nothing is known.
 
     What has a ``module`` may also be an object of a class here that keeps one, or a model that is sharded: that has no
-    prefix.
+    prefix. What a call of this file gives to the function that tests it comes from here: the test says nothing new.
     """
+    if frame.depth:
+        return
     model = test.args[0]
     path, held = dotted_path(model), frame.evaluate(model, state)
     value = next((each for _, each in alternatives(held, state.conditions) if each != NONE), held)
