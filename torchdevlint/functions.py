@@ -359,7 +359,8 @@ FUNCTIONS = {
     "flow.programs.reached.left_on_cpu": "is_left_on_cpu",
     "flow.programs.reached.local_to_tests": "is_test is_met_in_test is_of_test_on_cpu is_of_fixture_on_cpu",
     "flow.programs.reached.missing_attributes": "asks_what_is_missing",
-    "flow.programs.reached.missing_options": "",
+    "flow.programs.reached.missing_members": "asks_module_for_nothing",
+    "flow.programs.reached.missing_options": "is_written_by_project read_of",
     "flow.programs.reached.never_finished": "is_never_finished is_never_called fails_first",
     "flow.programs.reached.options_off": "",
     "flow.programs.reached.repeated_options": "",
@@ -694,7 +695,7 @@ FUNCTIONS = {
     "project.aside": "is_aside is_read_when_imported is_for_old_python",
     "project.copies": "is_of_copy",
     "project.locate": "is_elsewhere submodule folder_of is_missing root_of root_around forget",
-    "project.missing": "cannot_be_imported asks_for_what_is_nowhere read_first",
+    "project.missing": "cannot_be_imported asks_for_what_is_nowhere read_first is_unbound",
     "project.modules": "digest_of is_main_guard asks_for_main bound_by",
     "project.of_tests": "is_of_tests",
     "project.packaging": (

@@ -78,7 +78,7 @@ def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Proje
     found = project.locate(project.path, module, node.level)
     if found is not None and _is_broken(found, project):
         return True
-    unbound = (each.name for each in node.names if found is not None and _is_unbound(each.name, found, project))
+    unbound = (each.name for each in node.names if found is not None and is_unbound(each.name, found, project))
     return any(not _is_built(each, project) for each in unbound)
 
 
@@ -193,7 +193,7 @@ def _is_found(node: ast.ImportFrom, project: Project) -> bool:
         return True
     if found is None or (found.endswith(".py") and project.library.get(found) is None):
         return False
-    return not any(_is_unbound(each.name, found, project) for each in node.names)
+    return not any(is_unbound(each.name, found, project) for each in node.names)
 
 
 def _has_some(node: ast.ImportFrom, project: Project) -> bool:
@@ -202,7 +202,7 @@ def _has_some(node: ast.ImportFrom, project: Project) -> bool:
     return module is not None and any(each.name in module.bindings for each in node.names)
 
 
-def _is_unbound(name: str, home: str, project: Project) -> bool:
+def is_unbound(name: str, home: str, project: Project) -> bool:
     """Whether the module at `home`, or the folder of one, surely has nothing by this name."""
     if name == "*" or project.submodule(home, name) is not None:
         return False

@@ -1,5 +1,5 @@
 """What ends a program on every machine: names that nothing binds, arguments that a function does not take, methods for
-sizes, attributes that no object has, options that the command line has not, or is given twice.
+sizes, attributes that no object or module has, options that the command line has not, or is given twice.
 
 What comes there was never run as it stands, so nobody meets what it says of devices.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 from torchdevlint.flow.checks.loads.saved_names import bound_before
 from torchdevlint.flow.programs.reached.missing_attributes import asks_what_is_missing
+from torchdevlint.flow.programs.reached.missing_members import asks_module_for_nothing
 from torchdevlint.flow.programs.reached.missing_options import MissingOptions
 from torchdevlint.flow.programs.reached.repeated_options import RepeatedOptions
 from torchdevlint.flow.programs.reached.ways import Ways
@@ -61,7 +62,9 @@ def ends_in_error(project: Project, after: bool = True) -> Ways:
             _raises(scope, call) or repeated.are_given_by(scope, call) or options.are_read_by(scope, call)
         ),
         after=after,
-        reads=lambda scope, name: _is_unbound(scope, name) or options.are_read_in(scope, name),
+        reads=lambda scope, name: (
+            _is_unbound(scope, name) or options.are_read_in(scope, name) or asks_module_for_nothing(scope, name)
+        ),
     )
 
 

@@ -43,7 +43,7 @@ class MissingOptions:
 
     def are_read_in(self, scope: Scope, name: ast.Name) -> bool:
         """Whether a name holds the options of the program, and one is read that there is not."""
-        read = _read_of(scope.tree, name)
+        read = read_of(scope.tree, name)
         return read is not None and self._is_missing(scope, name, read.attr)
 
     def are_read_by(self, scope: Scope, call: ast.Call) -> bool:
@@ -71,7 +71,7 @@ class MissingOptions:
         written = _written_in(function)
 
         def reads(at: Scope, read: ast.Name) -> bool:
-            option = _read_of(at.tree, read) if at.function is function and read.id == parameter else None
+            option = read_of(at.tree, read) if at.function is function and read.id == parameter else None
             return option is not None and option.attr not in written and is_missing(option.attr)
 
         def hands(at: Scope, other: ast.Call) -> bool:
@@ -97,10 +97,10 @@ def _may_be_given(scope: Scope, name: ast.Name, option: str) -> bool:
     handed = [each for each in nodes_in(around, ast.Name) if each.id == name.id and isinstance(each.ctx, ast.Load)]
     if all(id(each) in asked or each.lineno >= name.lineno for each in handed):
         return False
-    return _is_written_by_project(scope, option)
+    return is_written_by_project(scope, option)
 
 
-def _is_written_by_project(scope: Scope, option: str) -> bool:
+def is_written_by_project(scope: Scope, option: str) -> bool:
     project: Project = scope.project
     texts = [scope.file.source.text]
     for word in (*_DYNAMIC, f".{option}"):
@@ -124,7 +124,7 @@ def _reads_by_owner(tree: ast.Module) -> dict[int, ast.Attribute]:
     return {id(each.value): each for each in nodes_in(tree, ast.Attribute) if isinstance(each.value, ast.Name)}
 
 
-def _read_of(tree: ast.Module, name: ast.Name) -> ast.Attribute | None:
+def read_of(tree: ast.Module, name: ast.Name) -> ast.Attribute | None:
     """The attribute of a name that is read there."""
     read = _reads_by_owner(tree).get(id(name))
     return read if read is not None and isinstance(read.ctx, ast.Load) else None
