@@ -128,6 +128,10 @@ CHECKS = {
         "EVENTS": "FileEnded",
         "SAYING": "DEV Dev dev",
     },
+    "forgotten.unread_by_returned": {
+        "EVENTS": "FileEnded",
+        "SAYING": "device",
+    },
     "forgotten.unread_devices": {
         "EVENTS": "FileEnded FileStarted",
         "SAYING": "DEV Dev dev",

@@ -28,6 +28,12 @@ def of_left(fact: LeftBehind) -> Report:
     if fact.among == "twin":
         said = f"{function} gives a model {left} as it came, and another method moves it by {move}"
         return _report(fact, said, as_well, moved, symptom=_RAISES)
+    if fact.among == "calls":
+        said = f"{function} leaves {left} where it is, and what the same call gives elsewhere is moved by {move}"
+        return _report(fact, said, as_well, moved)
+    if fact.among == "typed":
+        said = f"{function} brings {left} to the dtype of {move} and not to its device, and puts it into the same model"
+        return _report(fact, said, f"append `.to({fact.move}.device)`", Note("this has the dtype", fact.move_at))
     if fact.among == "cases":
         said = f"{function} moves what it makes by {move}, and leaves {left} of another case where it is"
         return _report(fact, said, as_well, moved)

@@ -39,7 +39,8 @@ def causal_mask(size, device=None):
 The same is reported of an object that keeps a device which no method reads, though one returns what a factory made; of
 what is returned on the CPU beside an index that is made on the device; and, without a parameter for it, of what stays
 behind beside its like: one of several arguments that are calculated with, one of two tensors that come in the same way
-and leave together, one part under a flag for CUDA, one attribute of an object that moves the others.
+and leave together, one part under a flag for CUDA, one attribute of an object that moves the others, or what a method
+gives that is moved wherever else it is called; and of a part of a model that is replaced by one of its dtype alone.
 
 ## Fix safety
 The fix hands the parameter on. It is safe where callers who leave it out get what they got: it has no default, the same

@@ -77,6 +77,11 @@ def is_encoding(value: Value) -> bool:
     return bool(value.steps) and value.steps[0].text == FROM_TOKENIZER
 
 
+def is_token_tensor(value: Tensor) -> bool:
+    """Whether it is a tensor that a tokenizer gave, or an entry of what it gave, and is where that was made."""
+    return value.device == LOADER and bool(value.steps) and value.steps[0].text == FROM_TOKENIZER and not value.opaque
+
+
 def entry_of_encoding(encoding: Tensor, name: str) -> Tensor | None:
     """``encoding.input_ids``; None for what is no entry, or of another batch."""
     return replace(encoding, opaque=False) if is_encoding(encoding) and name in _ENTRIES else None

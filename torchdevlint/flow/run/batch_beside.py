@@ -12,19 +12,21 @@ import ast
 from msgspec.structs import replace
 
 from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.encoded import is_token_tensor
 from torchdevlint.flow.kinds.model_inputs import parts_beside
 from torchdevlint.flow.run.foreign_losses import may_bring_targets
 from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
-from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
+from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME, is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name, names_of_item, parameter_names
+from torchdevlint.flow.scope.plain_moves import moved_by as plain_move_in
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import Origin, on_cpu
+from torchdevlint.flow.state.devices import LOADER, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import as_output
-from torchdevlint.flow.state.values import AT_LEAST_1, Choice, Tensor, Value
+from torchdevlint.flow.state.tensors import as_output, given_tensor
+from torchdevlint.flow.state.values import AT_LEAST_1, Choice, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 
 _MODEL = regex(r"(?:\w+_)?(?:model|net|network|encoder|generator|discriminator|classifier)")
@@ -52,6 +54,7 @@ def compare_with_batch(
     if not isinstance(function, ast.FunctionDef) or frame.depth or scatters(frame):
         return
     _compare_keywords(frame, state, node, operands)
+    _compare_tokens(frame, state, node, operands, model)
     if not _is_given_model(frame, function, model):
         return
     stayed = [each for each in operands[:1] if loaders.is_input(frame, *each) and _is_tensor(frame, each[0])]
@@ -125,6 +128,19 @@ def _compare_keywords(frame: Frame, state: State, node: ast.Call, operands: Oper
     moved = [(at, value) for at, value in operands if isinstance(value, Tensor) and is_put_somewhere(value)]
     if stayed and moved:
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [moved[0], *stayed], True)
+
+
+def _compare_tokens(frame: Frame, state: State, node: ast.Call, operands: Operands, model: ast.expr) -> None:
+    """``model.generate(ids, images=images.to(device))``, where a tokenizer gave `ids`: nobody else has moved them."""
+    stayed = [(at, value) for at, value in operands[:1] if isinstance(value, Tensor) and is_token_tensor(value)]
+    if not stayed or not is_named_like_a_model(model):
+        return
+    for at, value in operands[1:]:
+        device = value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
+        if device is not None and device != LOADER and not on_cpu(device) and plain_move_in(at) is not None:
+            there = given_tensor(device, at, AT_LEAST_1, frame.machine.text_of(at))
+            combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(at, there), *stayed], True)
+            return
 
 
 def taken_by_name(node: ast.Call) -> list[ast.expr]:

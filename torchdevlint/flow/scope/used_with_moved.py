@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
-from torchdevlint.flow.scope.names import last_name, mentions_device, public_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, public_path, root_name, stem_of
 from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, below, inside, nodes_in, once_a_node, own_assignments_in
 
@@ -85,7 +85,7 @@ def _use(scope: _Scope, read: ast.Name, beside: frozenset[str]) -> str:
         holder = _holders(scope).get(id(node))
         if isinstance(holder, ast.Attribute):
             if holder.attr in _ON_HOST:
-                return "host"
+                return "" if holder.attr == "item" and _is_reduced(node) else "host"
             if holder.attr in torch_api.SHAPE_ATTRIBUTES or holder.attr in ("size", "dim", "numel"):
                 return ""
             node = holder
@@ -102,10 +102,19 @@ def _use(scope: _Scope, read: ast.Name, beside: frozenset[str]) -> str:
     if isinstance(holder, ast.Compare):
         return "" if isinstance(holder.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)) else "with"
     if isinstance(holder, ast.Call):
-        return _given(holder, beside)
+        given = _given(holder, beside)
+        return "with" if given == "host" and _takes_likewise(scope, holder, beside) else given
     if isinstance(holder, (ast.For, ast.comprehension, ast.FormattedValue, ast.Return, ast.Yield, ast.List, ast.Tuple)):
         return "host"
     return ""
+
+
+def _is_reduced(node: ast.AST) -> bool:
+    """``x.mean()``, of which a log takes the number, wherever `x` is."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCE
+
+
+_REDUCE = frozenset({"mean", "sum", "max", "min", "norm", "std", "median"})
 
 
 def _is_same_thing(holder: ast.AST | None, node: ast.AST) -> bool:
@@ -138,6 +147,30 @@ def _given(call: ast.Call, beside: frozenset[str]) -> str:
     if is_named_like_a_model(call.func) or is_named_like_a_loss(call.func) or _names_one(call, beside):
         return "with"
     return "host"
+
+
+def _takes_likewise(scope: _Scope, call: ast.Call, beside: frozenset[str]) -> bool:
+    """Whether a function that nobody knows is given one of the others elsewhere: ``policy(x)`` and ``policy(y)``.
+
+    A target network is where the network is that it follows: ``target_critic(y)``.
+    """
+    path = dotted_path(call.func)
+    if path is None or path in _BUILT_IN or last_name(call.func) in _GATHERS or path.startswith(_OF_HOST):
+        return False
+    if any(map(_says_place, arguments_of(call))):
+        return False
+    followed = _followed(path)
+    others = (each for each in nodes_in(scope, ast.Call) if each is not call)
+    alike = (each for each in others if _followed(dotted_path(each.func) or "") == followed)
+    return any(root_name(stem_of(one)) in beside for each in alike for one in arguments_of(each))
+
+
+def _followed(path: str) -> str:
+    """The name of the network that a target network follows; any other name itself."""
+    return path.replace("target_", "").removesuffix("_target")
+
+
+_OF_HOST = ("numpy.", "np.", "pandas.", "pd.", "sklearn.", "plt.", "torch.", "logging.", "logger.", "wandb.")
 
 
 def _says_place(node: ast.expr) -> bool:

@@ -24,9 +24,10 @@ _OF_CONTAINERS = frozenset(
     dict list tuple set frozenset zip enumerate range len iter sorted map filter isinstance issubclass hasattr getattr
     setattr type callable any all items values keys append extend update insert copy get is_tensor is_dataclass fields
     namedtuple OrderedDict defaultdict __class__ _make _replace super
+    warn warning info debug format str print
     """.split()
 )
-"""What makes containers, walks through them, or asks what something is: tensors in them stay where they are."""
+"""What makes containers, walks through them, asks what something is, or logs: tensors in them stay where they are."""
 
 
 def _note_end(event: FileEnded) -> None:

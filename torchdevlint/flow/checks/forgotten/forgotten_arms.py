@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
+from torchdevlint.flow.checks.forgotten.unread_devices import is_called_mover
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.imported_names import imports_torch
@@ -66,7 +67,10 @@ def _note_end(event: FileEnded) -> None:
 
 def _look(machine: Machine, function: ast.FunctionDef) -> None:
     subject, arms = _arms(function)
-    if len(arms) < 2 or any(last_name(each.func) in _MAKES_ANEW for each in nodes_in(function, ast.Call)):
+    if len(arms) < 2:
+        return
+    made_anew = any(last_name(each.func) in _MAKES_ANEW for each in nodes_in(function, ast.Call))
+    if made_anew and not is_called_mover(function.name):
         return
     moves = [each for each in nodes_in(function, ast.Call) if _is_move(function, each)]
     if not moves:
@@ -90,8 +94,8 @@ def _look(machine: Machine, function: ast.FunctionDef) -> None:
 
 @once_a_node
 def _arms(function: ast.FunctionDef) -> tuple[str, list[Arm]]:
-    """The first parameter, and what the function returns for each kind of it that it asks for; nothing of others."""
-    names = [each for each in positional_names(function) if each not in ("self", "cls")]
+    """The first parameter but for a device, and what the function returns for each kind of it that it asks for."""
+    names = [each for each in positional_names(function) if each not in ("self", "cls") and not mentions_device(each)]
     if not names:
         return "", []
     subject = names[0]

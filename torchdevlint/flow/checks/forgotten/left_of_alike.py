@@ -13,10 +13,13 @@ from torchdevlint.flow.events import FileEnded
 _LOOKING = (
     "left_in_one_arm",
     "left_of_arguments",
+    "left_of_calls",
     "left_of_leaving",
     "left_of_methods",
     "left_of_own",
     "left_of_parallel",
+    "left_of_rebound",
+    "left_of_replaced",
     "left_under_flag",
 )
 

@@ -17,7 +17,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.imported_names import imports_torch
-from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, public_path
+from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, last_name, parameter_names, public_path
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import FunctionNode
@@ -47,7 +47,9 @@ def _note_end(event: FileEnded) -> None:
 
 
 def _left_in(function: FunctionNode) -> Iterator[tuple[ast.Call, ast.Call]]:
+    own = parameter_names(function)
     values = [each.value for each in own_nodes_in(function, ast.Return) if not _is_none(each.value)]
+    values = [each for each in values if not (isinstance(each, ast.Name) and each.id in own)]  # of another kind
     if len(values) < _LEAST or not all(isinstance(each, ast.Call) for each in values):
         return
     tests = [each.test for each in own_nodes_in(function, ast.If)]

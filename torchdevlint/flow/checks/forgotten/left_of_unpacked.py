@@ -12,27 +12,37 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
-from torchdevlint.flow.events import FileStarted, LayerCalled, ModuleCalled, Operated, UnknownCalled
-from torchdevlint.flow.kinds.loaders import may_be_placed, moved_by
+from torchdevlint.flow.events import Called, FileStarted, LayerCalled, ModuleCalled, Operated, UnknownCalled
+from torchdevlint.flow.kinds.loaders import is_from_loader, may_be_placed, moved_by
 from torchdevlint.flow.kinds.managed_batches import moves_batches
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.run.arguments import evaluate_arguments
 from torchdevlint.flow.run.batch_beside import is_taken_along, scatters, taken_by_name
 from torchdevlint.flow.run.moves import method_device, to_device
+from torchdevlint.flow.run.operations import combine
+from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_quantity
 from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.model_names import is_named_like_a_loss, is_named_like_a_model
-from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, parameter_names, public_path
+from torchdevlint.flow.scope.names import (
+    dotted_path,
+    has_stars,
+    is_cpu_spec,
+    parameter_names,
+    positional_names,
+    public_path,
+)
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
-from torchdevlint.flow.scope.used_with_moved import is_left_alone
+from torchdevlint.flow.scope.used_with_moved import is_left_alone, is_used_with
 from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_as_given
-from torchdevlint.flow.state.values import Library, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import Func, Library, Obj, Tensor, Unknown, Value
 from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, inside, nodes_in, once_a_node
 
@@ -55,6 +65,7 @@ def _begin(event: FileStarted) -> None:
     machine.observe(LayerCalled, _note_layer)
     machine.observe(ModuleCalled, _note_called)
     machine.observe(UnknownCalled, _note_called)
+    machine.observe(Called, _note_helper)
 
 
 @once_a_node
@@ -116,6 +127,64 @@ def _note_layer(event: LayerCalled) -> None:
 def _note_called(event: ModuleCalled | UnknownCalled) -> None:
     of_graphs = isinstance(event, ModuleCalled) and _is_of_graphs(event.module)
     _note_given(event.frame, event.state, event.node, event.arguments.pairs, of_graphs)
+
+
+def _note_helper(event: Called) -> None:
+    """``self.step(x, y)``, a function of the project that calculates with `y`, beside what was moved.
+
+    What is as a loader gave it is compared with the rest at once, so that TDL005 tells of it.
+    """
+    frame = event.frame
+    if frame.depth or not isinstance(frame.function, FunctionNode) or not _left_in(frame.function):
+        return
+    helper, owner = _function_of(event.function, event.node.func)
+    given = _by_parameter(helper, owner, event.node) if helper is not None else {}
+    values = dict(event.arguments.pairs)
+    for name, at in given.items():
+        value = values.get(at)
+        if helper is None or value is None or not isinstance(at, ast.Name) or at.id not in _left_in(frame.function):
+            continue
+        moves = _left_in(frame.function)[at.id].moves
+        beside = {each: one for each, one in given.items() if isinstance(one, ast.Name) and one.id in moves}
+        if not beside or is_bookkeeping(at.id) or not _calculates_with(frame, helper, owner, name, frozenset(beside)):
+            continue
+        if is_from_loader(value) and not scatters(frame) and not moves_batches(frame):
+            moved = [(one, values[one]) for one in beside.values() if one in values]
+            combine(frame, event.state, event.node, f"`{helper.name}()`", [*moved[:1], (at, value)], True)
+            continue
+        for left, one, other in _candidates(frame, event.state, [(at, value), *event.arguments.pairs]):
+            if left is at:
+                _note(frame, event.state, at, one, other)
+
+
+def _by_parameter(helper: FunctionNode, owner: ClassInfo | None, call: ast.Call) -> dict[str, ast.expr]:
+    """What a call gives each parameter of a function."""
+    if has_stars(call):
+        return {}
+    names = [each for each in positional_names(helper) if owner is None or each not in ("self", "cls")]
+    return {**dict(zip(names, call.args, strict=False)), **{each.arg: each.value for each in call.keywords if each.arg}}
+
+
+def _calculates_with(
+    frame: Frame, helper: FunctionNode, owner: ClassInfo | None, name: str, beside: frozenset[str]
+) -> bool:
+    """Whether a function takes a tensor by that name, which it moves nowhere, and calculates with it."""
+    told = next((each for each in nodes_in(helper.args, ast.arg) if each.arg == name), None)
+    if told is None or is_bookkeeping(name) or any(bound for _, bound, _ in bindings_in(helper).get(name, ())):
+        return False
+    if not annotated_tensor(told.annotation) and not is_tensor_by_use(frame, helper, name, owner, 1):
+        return False
+    return is_used_with(helper, name, told, beside)  # type: ignore[arg-type]
+
+
+def _function_of(called: Value, callee: ast.expr) -> tuple[FunctionNode | None, ClassInfo | None]:
+    """The function or method that is called, with its class."""
+    if isinstance(called, Func) and isinstance(called.node, FunctionNode):
+        return called.node, called.owner
+    if isinstance(called, Obj) and isinstance(callee, ast.Attribute):
+        owner, method = called.info.all_methods.get(callee.attr, (None, None))
+        return method, owner
+    return None, None
 
 
 def _is_of_graphs(module: Value) -> bool:

@@ -125,7 +125,7 @@ class Told(NamedTuple):
 
 def _begin(event: FileStarted) -> None:
     machine = event.machine
-    if any(map(_told_in, functions_in(machine.tree))):
+    if any(map(told_in, functions_in(machine.tree))):
         machine.observe(Operated, _note_operation)
         machine.observe(LayerCalled, _note_layer)
         machine.observe(UnknownCalled, _note_call)
@@ -134,7 +134,7 @@ def _begin(event: FileStarted) -> None:
 
 
 @once_a_node
-def _told_in(function: FunctionNode) -> Told | None:
+def told_in(function: FunctionNode) -> Told | None:
     """The device that a function takes as an argument, or binds to a name of its own, and never reads."""
     spec = function.args
     bound = _devices_bound_in(function)
@@ -188,7 +188,7 @@ def _asks_tensor(value: ast.expr) -> bool:
 def _told(frame: Frame) -> Told | None:
     """What the function that was entered is told in vain, and nobody has decided for it."""
     function = frame.function
-    told = _told_in(function) if isinstance(function, Functions) and not frame.depth else None
+    told = told_in(function) if isinstance(function, Functions) and not frame.depth else None
     if told is None or not isinstance(function, Functions) or is_dismissed(frame.machine, function, told.name):
         return None
     return told if told.asked or unread_parameter(frame) == told.name else None
@@ -271,7 +271,7 @@ def _note_movers(event: FileEnded) -> None:
         return
     owners = {function: owner.name for owner in nodes_in(machine.tree, ast.ClassDef) for function in owner.body}
     for function in functions_in(machine.tree):
-        told = _told_in(function) if is_plain(function) else None
+        told = told_in(function) if is_plain(function) else None
         if told is None or told.asked or is_dismissed(machine, function, told.name):
             continue
         name = f"{owners[function]}.{function.name}" if function in owners else function.name
