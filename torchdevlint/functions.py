@@ -82,6 +82,7 @@ FUNCTIONS = {
     "flow.checks.forgotten.left_of_kept": "",
     "flow.checks.forgotten.left_of_leaving": "look",
     "flow.checks.forgotten.left_of_like": "",
+    "flow.checks.forgotten.left_of_makers": "look",
     "flow.checks.forgotten.left_of_methods": "look",
     "flow.checks.forgotten.left_of_own": "look",
     "flow.checks.forgotten.left_of_pairs": "",

@@ -31,6 +31,9 @@ def of_left(fact: LeftBehind) -> Report:
     if fact.among == "calls":
         said = f"{function} leaves {left} where it is, and what the same call gives elsewhere is moved by {move}"
         return _report(fact, said, as_well, moved)
+    if fact.among == "makers":
+        said = f"{function} gives {left} where it is, and another method moves what it gives by {move}"
+        return _report(fact, said, as_well, moved)
     if fact.among == "typed":
         said = f"{function} brings {left} to the dtype of {move} and not to its device, and puts it into the same model"
         return _report(fact, said, f"append `.to({fact.move}.device)`", Note("this has the dtype", fact.move_at))

@@ -69,9 +69,9 @@ class LeftBehind(Fact, frozen=True):
     `among` says what it belongs to: things ``beside`` it, which `move` brings elsewhere; the ``cases`` in which the
     function makes something, another of which it moves by `move`; the kinds of argument that `move` brings elsewhere,
     each in an ``arm`` of its own; the ``attributes`` of an object, in a ``to`` of its own; its ``twin``, which another
-    method moves by `move`; what other ``calls`` of the same function give; a part of a model that has the dtype of
-    `move` alone (``typed``); or what `move` asks the place of, and is left in either case (``asked``). `move_at` is
-    where `move` stands, and `name` what is left is called, as far as that is known.
+    method moves by `move`; what other ``calls`` of the same function give, or other ``makers`` of models; a part of a
+    model that has the dtype of `move` alone (``typed``); or what `move` asks the place of, and is left in either case
+    (``asked``). `move_at` is where `move` stands, and `name` what is left is called, as far as that is known.
     """
 
     function: str

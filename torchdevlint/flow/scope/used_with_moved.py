@@ -41,7 +41,8 @@ def _made_of(scope: _Scope, reads: list[ast.Name]) -> Iterator[tuple[str, int]]:
         target = each.targets[0]
         called = {id(part) for call in nodes_in(each.node, ast.Call) for part in inside(call.func)}
         names = [part for part in inside(each.value) if isinstance(part, ast.Name) and id(part) not in called]
-        if names and isinstance(target, ast.Name) and own.issuperset(map(id, names)):
+        alone = names and own.issuperset(map(id, names)) and not _is_reduced(each.value)
+        if alone and isinstance(target, ast.Name):
             yield target.id, each.value.lineno
 
 

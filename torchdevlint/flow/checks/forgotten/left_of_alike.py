@@ -15,6 +15,7 @@ _LOOKING = (
     "left_of_arguments",
     "left_of_calls",
     "left_of_leaving",
+    "left_of_makers",
     "left_of_methods",
     "left_of_own",
     "left_of_parallel",

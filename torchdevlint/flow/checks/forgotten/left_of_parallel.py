@@ -64,7 +64,8 @@ def _returned(function: FunctionNode) -> Iterator[tuple[ast.expr, ast.expr, str]
         if not isinstance(name, ast.Name) or is_named_like_a_model(name) or _is_placed(function, name.id, moved[0]):
             continue
         twin = any(isinstance(one, ast.Name) and _are_twins(function, name.id, one.id) for one in others)
-        if twin or _moves_all(shown, each, place_of(moved[0])):
+        made = len(moved) > 1 and not is_bookkeeping(name.id) and _is_made(function, name.id)
+        if twin or made or _moves_all(shown, each, place_of(moved[0])):
             yield name, moved[0], name.id
 
 
@@ -76,6 +77,16 @@ def _is_placed(function: FunctionNode, name: str, move: ast.Call) -> bool:
         return True
     moved = names_moved(function).get(name)
     return moved is not None or any(_says_place(each) for each in _bound_to(function, name))
+
+
+def _is_made(function: FunctionNode, name: str) -> bool:
+    """Whether the function binds the name once, to what a function of torch makes of sizes or of data."""
+    bound = [_first_call(each) for each in _bound_to(function, name)]
+    paths = [public_path(each.func).rpartition(".") for each in bound if each is not None]
+    return len(paths) == len(bound) == 1 and paths[0][0] == "torch" and paths[0][2] in _MAKERS
+
+
+_MAKERS = torch_api.SIZE_FACTORIES | {"full", "arange", "from_numpy", "stack", "cat"}
 
 
 def _says_place(node: ast.expr) -> bool:
