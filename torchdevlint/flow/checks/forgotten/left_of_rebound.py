@@ -65,7 +65,7 @@ def _moved_in(block: Sequence[ast.stmt]) -> Iterator[_Moved]:
             continue
         if move is not None and dotted_path(stem_of(move)) == f"{holder}.{target.attr}":
             found.setdefault((holder, place_of(move)), {})[target.attr] = move
-        elif mentions_device(target.attr):
+        elif holder != "self" and mentions_device(target.attr):  # ``self.device`` tells where results are to be
             told.add((holder, ast.unparse(each.value)))
     for (holder, place), moves in found.items():
         yield _Moved(holder, moves, (holder, place) in told)

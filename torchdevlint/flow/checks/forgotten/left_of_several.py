@@ -8,7 +8,7 @@ they meet need not be known. Lengths, texts, and what is moved later, or read on
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from torchdevlint.flow.checks.forgotten.left_behind import Scope, moves_any, record
@@ -19,8 +19,10 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text, 
 from torchdevlint.flow.scope.model_names import TAKEN_BY_NAME
 from torchdevlint.flow.scope.names import dotted_path, is_cpu_spec, mentions_device, public_path, stem_of
 from torchdevlint.flow.scope.placing_functions import functions_that_place
+from torchdevlint.flow.scope.plain_moves import moves_of_own
 from torchdevlint.flow.scope.used_with_moved import is_used_with
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
+from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import (
     arguments_of,
     assignment_of,
@@ -130,8 +132,9 @@ def _in_statements(scope: Scope) -> Iterator[tuple[str, _Part, _Part]]:
     Parts of one object belong together wherever they stand; what is made of arrays only if they are neighbours.
     """
     of_objects: list[_Bound] = []
+    moves = moves_of_own(scope) if isinstance(scope, FunctionNode) else {}
     for block in own_blocks_in(scope):
-        held = list(_bound_in(block))
+        held = list(_bound_in(block, moves))
         of_objects += (each for each in held if not _is_array(each.part))
         yield from _used(scope, [each for each in held if _is_array(each.part)])
     once = [each for each in of_objects if not _is_bound_often(scope, each.part)]
@@ -146,11 +149,15 @@ class _Bound(NamedTuple):
     part: _Part
 
 
-def _bound_in(block: Sequence[ast.stmt]) -> Iterator[_Bound]:
+def _bound_in(block: Sequence[ast.stmt], moves: Mapping[str, ast.Call]) -> Iterator[_Bound]:
+    """What a block takes; what a name is bound to that a statement moves is moved: ``x = batch["x"]; x = x.to(d)``."""
     for number, statement in enumerate(block):
         assigned = assignment_of(statement)
         target = dotted_path(assigned.targets[0]) if assigned is not None else None
         part = _part(assigned.value) if assigned is not None and target is not None else None
+        later = moves.get(target or "") if part is not None and not part.move and not _is_array(part) else None
+        if later is not None and part is not None:
+            part = part._replace(move=_moved_by(later))
         if part is not None and target is not None and (part.move or not _is_annotated_otherwise(statement)):
             yield _Bound(number, target, part)
 
