@@ -2,7 +2,8 @@
 
 ``if device is not None: x = [each for each in x]``: a test of a place decides nothing else, a neighbour is moved, or a
 container of the same form, or the same one in another arm of a test. What goes through elements there has forgotten to
-move them.
+move them. So has ``inputs = {k: v for k, v in batch.items()}; model(**inputs)``, where the function or its class moves
+the model.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from torchdevlint.flow.scope.names import (
     mentions_device,
     public_path,
 )
+from torchdevlint.flow.scope.plain_moves import is_plain_move, moved_by
 from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import (
     Assignment,
     arguments_of,
     assignment_of,
+    assignments_in,
     inside,
     nodes_in,
     own_assignments_in,
@@ -46,7 +49,15 @@ def _note_end(event: FileEnded) -> None:
     machine = event.machine
     if not _is_anything_as_it_was(machine.tree) or not imports_torch(machine.tree):
         return
+    owners = {method: owner for owner in nodes_in(machine.tree, ast.ClassDef) for method in owner.body}
     for function in functions_in(machine.tree):
+        for made, name in _copied(function):
+            around = owners.get(function, function)
+            move = _moved_model(function, around, name) if _SPREAD.isdisjoint(machine.words) else None
+            if move is None or is_bookkeeping(name) or _moved(function, name) is not None:
+                continue
+            if not _may_be_moved(function, name):
+                record(machine, function, "beside", name, move, at=made.node, name=name)
         for block, number, made, name in _unchanged(function):
             left = block[number]
             if is_bookkeeping(name) or is_named_like_a_model(made.targets[0]) or _may_be_moved(function, name):
@@ -69,6 +80,38 @@ def _unchanged(function: FunctionNode) -> Iterator[tuple[list[ast.stmt], int, As
             name, made = dotted_path(assigned.targets[0]), _comprehension(assigned.value)
             if name is not None and made is not None and _source(made) == name and _is_as_it_was(made):
                 yield block, number, assigned, name
+
+
+def _copied(function: FunctionNode) -> Iterator[tuple[Assignment, str]]:
+    """The statements such as ``inputs = {k: v for k, v in batch.items()}``, with the name that is bound."""
+    for each in own_assignments_in(function):
+        name, made = dotted_path(each.targets[0]), _comprehension(each.value)
+        if len(each.targets) == 1 and name is not None and made is not None and _is_as_it_was(made):
+            through = _source(made)
+            if through is not None and not isinstance(made, ast.SetComp):
+                yield each, name
+
+
+def _moved_model(function: FunctionNode, around: ast.AST, name: str) -> ast.expr | None:
+    """The move of a model that the function calls with all that is in a container: ``self.model(**inputs)``."""
+    for call in own_nodes_in(function, ast.Call):
+        spread = [each.value for each in call.args if isinstance(each, ast.Starred)]
+        spread += [each.value for each in call.keywords if each.arg is None]
+        if is_named_like_a_model(call.func) and any(dotted_path(each) == name for each in spread):
+            return _move_of(around, dotted_path(call.func))
+    return None
+
+
+def _move_of(around: ast.AST, model: str | None) -> ast.expr | None:
+    """``model.to(device)``, and ``model = Net().to(device)``."""
+    moves = [each for each in nodes_in(around, ast.Call) if is_plain_move(each)]
+    own = (each for each in moves if isinstance(each.func, ast.Attribute) and dotted_path(each.func.value) == model)
+    bound = (each for each in assignments_in(around) if dotted_path(each.targets[0]) == model is not None)
+    return next(own, None) or next(filter(None, (moved_by(each.value) for each in bound)), None)
+
+
+_SPREAD = frozenset({"DataParallel", "DistributedDataParallel", "DDP", "Accelerator", "accelerate", "LightningModule"})
+"""What moves the inputs of models itself."""
 
 
 def _comprehension(value: ast.expr) -> _Comprehension | None:
