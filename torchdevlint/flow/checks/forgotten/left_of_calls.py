@@ -25,17 +25,17 @@ from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, is_name, keyword_of, nodes_in, own_assignments_in, own_nodes_in
 
 _RETURN = "return"
+_LEAST = 2
 _BUILT_IN = frozenset("len print int float str list tuple set dict sorted enumerate zip range isinstance type".split())
 
 
 class _Bound(NamedTuple):
-    """What a method binds to a name as a call gives it, the move of that, if there is one, and who gets it."""
+    """What a method binds to a name as a call gives it, and the move of that, if there is one."""
 
     method: FunctionNode
     name: str
     call: ast.Call
     move: ast.Call | None
-    takers: frozenset[str]
 
 
 def look(machine: Machine) -> None:
@@ -49,6 +49,9 @@ def look(machine: Machine) -> None:
         for callee, bound in _bound_in(methods):
             by_callee.setdefault(callee, []).append(bound)
         for callee, held in by_callee.items():
+            if len(held) < _LEAST:
+                continue
+            held = [each._replace(move=each.move or _next_move(*each[:3])) for each in held]
             left = [each for each in held if each.move is None]
             moves = [each.move for each in held if each.move is not None]
             if len(left) != 1 or not moves or len(set(map(place_of, moves))) != 1 or _is_placed(methods, callee):
@@ -76,8 +79,7 @@ def _bound_in(methods: list[FunctionNode]) -> Iterator[tuple[str, _Bound]]:
             told = any(mentions_device(last_name(each)) for each in arguments_of(call))
             if told or keyword_of(call, "return_tensors") is not None:  # of a tokenizer TDL005 tells
                 continue
-            move = move or _next_move(method, name, call)
-            yield callee, _Bound(method, name, call, move, frozenset(_takers(method, name, call.lineno)))
+            yield callee, _Bound(method, name, call, move)
 
 
 def _next_move(method: FunctionNode, name: str, call: ast.Call) -> ast.Call | None:
@@ -128,7 +130,8 @@ def _goes_along(left: _Bound, moved: list[_Bound]) -> bool:
         return False
     if any(_is_told_place(each, left.name) for each in nodes_in(left.method, ast.Call)):
         return False
-    return any(each.takers & left.takers for each in moved)
+    takers = set(_takers(left.method, left.name, left.call.lineno))
+    return any(not takers.isdisjoint(_takers(each.method, each.name, each.call.lineno)) for each in moved)
 
 
 def _is_told_place(call: ast.Call, name: str) -> bool:
