@@ -95,6 +95,12 @@ def test_a_bracket_that_is_never_closed_is_a_syntax_error_however_much_follows()
         parse(text)
 
 
+def test_a_web_page_is_a_syntax_error_however_deep_its_brackets_are() -> None:
+    with pytest.raises(InvalidSyntaxError) as caught:
+        parse("margin: 6px !important\n" + "f({" * 300 + "\n")
+    assert (caught.value.row, caught.value.reason) == (1, "invalid decimal literal")
+
+
 def test_the_limit_counts_levels_of_nodes() -> None:
     tree = ast.parse("x = a.b.c")  # Module, Assign, Attribute, Attribute, Name
     check_depth(tree, 5)

@@ -22,6 +22,8 @@ __all__ = ["InvalidSyntaxError", "ParseError", "TooDeepError", "parse"]
 _NEWLINE = regex(r"\r\n?|\n")
 _NEW_SYNTAX = ("invalid syntax", "expected '('", "f-string", "multiple exception types")
 """How Python words its refusal of syntax that it does not know yet."""
+_TOO_DEEP = "too many"
+"""How Python's words begin where it is the depth that it refuses: of parentheses, blocks and indentation."""
 
 
 def parse(text: str) -> ast.Module:
@@ -51,8 +53,13 @@ def _parse(text: str) -> ast.Module:
 
 
 def _second_opinion(text: str, refusal: SyntaxError) -> ast.Module:
-    """The tree that libcst makes of a text which `ast` refused."""
-    check_text(text)
+    """The tree that libcst makes of a text which `ast` refused, be it a web page under the name of a module."""
+    try:
+        check_text(text)
+    except TooDeepError:
+        if refusal.msg.startswith(_TOO_DEEP):
+            raise
+        raise _invalid(text, refusal, "") from None
     import libcst
 
     from torchdevlint.syntax.convert import convert
