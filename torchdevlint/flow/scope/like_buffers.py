@@ -1,9 +1,12 @@
-"""Attributes of a Module that are kept beside a buffer that is made alike: ``self.sin = angles.sin()``."""
+"""Attributes of a Module that are kept beside a buffer that is made alike: ``self.sin = angles.sin()``.
+
+Either may have a name of its own first: ``sin = angles.sin(); self.sin = sin``.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeGuard
 
 from torchdevlint.flow.knowledge import torch_api
@@ -33,18 +36,29 @@ def like_buffers(function: FunctionNode) -> tuple[Like, ...]:
 def _in_block(block: list[ast.stmt]) -> Iterator[Like]:
     registered: list[tuple[ast.Call, list[str]]] = []
     kept: list[tuple[ast.Attribute, list[str]]] = []
+    named: dict[str, ast.expr] = {}
     for each in block:
         if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call):
             given = arguments_of(each.value)
             if dotted_path(each.value.func) == "self.register_buffer" and len(given) > 1:
-                registered.append((each.value, _parts(given[1])))
+                registered.append((each.value, _parts(_meant(given[1], named))))
         assigned = assignment_of(each)
-        if assigned is not None and _is_own(target := assigned.targets[0]):
-            kept.append((target, _parts(assigned.value)))
+        if assigned is None:
+            continue
+        target = assigned.targets[0]
+        if _is_own(target):
+            kept.append((target, _parts(_meant(assigned.value, named))))
+        elif isinstance(target, ast.Name):
+            named[target.id] = assigned.value
     for target, own in kept:
         buffer = next((call for call, others in registered if _are_alike(own, others)), None)
         if buffer is not None:
             yield Like(target, buffer)
+
+
+def _meant(value: ast.expr, named: Mapping[str, ast.expr]) -> ast.expr:
+    """What the block has last bound to a name that stands for the whole."""
+    return named.get(value.id, value) if isinstance(value, ast.Name) else value
 
 
 def _is_own(target: ast.expr) -> TypeGuard[ast.Attribute]:
