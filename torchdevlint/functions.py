@@ -534,6 +534,7 @@ FUNCTIONS = {
         "brought_elsewhere brought_with is_of_data brought_by_another read_name read_stem takes_tensor brings_any"
         " holder stem_text @brought_in steps_of is_one_thing is_same_thing root_name @converts_itself"
     ),
+    "flow.scope.brought_to_current": "is_brought_to_current",
     "flow.scope.brought_twins": "brought_besides brought_of_one_thing",
     "flow.scope.call_sites": (
         "argument_of call_sites own_call_sites is_called_before gets_batches is_given_by_generator given_to sites_in"

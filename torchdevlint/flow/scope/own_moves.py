@@ -25,7 +25,8 @@ def is_before_own_move(method: ast.AST, node: ast.AST) -> bool:
 @once_a_node
 def _line_of_own_move(method: ast.AST) -> int | None:
     """The line of the first ``self.to(device)`` that a method always runs."""
-    for each in straight(getattr(method, "body", ())):
+    body = getattr(method, "body", None)
+    for each in straight(body) if isinstance(body, list) else ():  # that of a lambda is an expression
         call = each.value if isinstance(each, (ast.Expr, ast.Assign)) else None
         if isinstance(call, ast.Call) and dotted_path(call.func) in _OWN_MOVES and _is_to_a_place(call):
             return each.lineno

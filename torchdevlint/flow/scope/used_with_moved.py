@@ -156,7 +156,9 @@ def _takes_likewise(scope: _Scope, call: ast.Call, beside: frozenset[str]) -> bo
     A target network is where the network is that it follows: ``target_critic(y)``.
     """
     path = dotted_path(call.func)
-    if path is None or path in _BUILT_IN or last_name(call.func) in _GATHERS or path.startswith(_OF_HOST):
+    if path is None or path in _BUILT_IN or last_name(call.func) in _GATHERS:
+        return False
+    if public_path(call.func).startswith(_OF_HOST):
         return False
     if any(map(_says_place, arguments_of(call))):
         return False
@@ -171,7 +173,7 @@ def _followed(path: str) -> str:
     return path.replace("target_", "").removesuffix("_target")
 
 
-_OF_HOST = ("numpy.", "np.", "pandas.", "pd.", "sklearn.", "plt.", "torch.", "logging.", "logger.", "wandb.")
+_OF_HOST = ("numpy.", "pandas.", "sklearn.", "matplotlib.", "plt.", "torch.", "logging.", "logger.", "wandb.")
 
 
 def _says_place(node: ast.expr) -> bool:

@@ -11,8 +11,10 @@ from msgspec import Struct
 from torchdevlint.flow.checks.literals.same_device import choice_of, is_chosen, is_literal, says_more
 from torchdevlint.flow.kinds import known_devices
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import targets_by_value
 from torchdevlint.flow.scope.deciding_flags import deciding_test
 from torchdevlint.flow.scope.decorators import is_of_class
+from torchdevlint.flow.scope.model_names import is_named_like_a_loss
 from torchdevlint.flow.scope.names import defaults, dotted_path, first_name, mentions_device, parameter_names
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.classes import ClassInfo
@@ -64,7 +66,7 @@ def at_hand(frame: Frame, state: State, node: ast.Call) -> Given | None:
         _beside(frame, state, scope),
         _chosen(frame, scope),
         _of_self(frame, state),
-        _flag(frame, scope),
+        _flag(frame, scope, node),
         _of_kept_model(frame, state),
         (Given(*each) for each in known_devices.at_hand(frame, state)),
     )
@@ -301,10 +303,14 @@ def _is_any_cuda(values: Iterable[object]) -> bool:
     return any(isinstance(each, str) and each.startswith("cuda") for each in values)
 
 
-def _flag(frame: Frame, scope: ast.AST) -> Iterator[Given]:
-    """``if use_cuda: model.cuda()``: a flag that decides the other moves of the same function."""
+def _flag(frame: Frame, scope: ast.AST, node: ast.Call) -> Iterator[Given]:
+    """``if use_cuda: model.cuda()``: a flag that decides the other moves of the same function.
+
+    A loss has seldom any parameters, and where there are none a move asks for no GPU.
+    """
     test = deciding_test(scope)
-    if test is None:
+    target = targets_by_value(scope).get(node)
+    if test is None or (target is not None and is_named_like_a_loss(target)):
         return
     text = dotted_path(test) or frame.machine.text_of(test)
     yield Given(text, f"`{text}` decides it here", test, "flag")

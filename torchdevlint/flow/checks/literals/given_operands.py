@@ -102,7 +102,7 @@ def _from_elsewhere(frame: Frame, put: Put, shown: Given, wanted: Device) -> Giv
     That is the device that it has to be, or else by what name it comes together with something that is there.
     """
     place, around = put[0], remembered(frame, put[0])
-    if around is None or _is_brought_back(frame, place):
+    if around is None or _is_brought_back(frame, place) or _leads_to_what_is_moved(frame):
         return None
     texts = list(devices_elsewhere(frame, around, place, wanted, shown.text))
     for text in texts:
@@ -112,6 +112,16 @@ def _from_elsewhere(frame: Frame, put: Put, shown: Given, wanted: Device) -> Giv
         return None
     named = name_elsewhere(frame, around, *put)
     return None if named is None else replace(shown, text=named[0], kind=named[1])
+
+
+def _leads_to_what_is_moved(frame: Frame) -> bool:
+    """Whether the way here goes through a model of an object whose class sends that to CUDA by name as well."""
+    while frame.called_at is not None:
+        call, frame = frame.called_at
+        path = dotted_path(call.func) if isinstance(call, ast.Call) else None
+        if path is not None and frame.owner is not None and path in _moved_by_name(frame.owner.node):
+            return path.startswith("self.")
+    return False
 
 
 def _is_brought_back(frame: Frame, place: ast.AST) -> bool:

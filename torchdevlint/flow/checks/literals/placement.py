@@ -14,6 +14,7 @@ from torchdevlint.flow.checks.literals.refused_cpu import refused_before
 from torchdevlint.flow.events import FunctionCalled, LayerCalled, Met, Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.kinds.autograd_functions import is_run_by_the_engine
+from torchdevlint.flow.scope.brought_to_current import is_brought_to_current
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, positional_names, stem_of
 from torchdevlint.flow.scope.naming_cuda import (
@@ -305,7 +306,7 @@ def _of_guard(frame: Frame, state: State, node: ast.Call) -> Given | None:
         return None
     asked = frame.machine.text_of(tensor)
     moved = frame.machine.text_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
-    if asked == moved:
+    if asked == moved or is_brought_to_current(scope_of(frame, node), tensor, node.lineno):
         return None
     return Given(
         f"{asked}.device",
