@@ -162,6 +162,7 @@ FUNCTIONS = {
     "flow.checks.models.left_in_place": (
         "is_to_accelerator left_alone asked_for_methods kept_names stays @optimized_at_once"
     ),
+    "flow.checks.models.made_in_init": "made_in_init",
     "flow.checks.models.own_tensors": "has_parameters meets_own @speaks_of_places",
     "flow.checks.models.replaced_parts": "",
     "flow.checks.models.unmoved_models": "tells_of_models follows_parameters meet was_moved",

@@ -61,6 +61,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from torchdevlint.flow.checks.models.made_in_init import made_in_init
 from torchdevlint.flow.checks.processes.reordering import moved_before
 from torchdevlint.flow.facts.common import Fact, Reordering
 from torchdevlint.flow.knowledge import torch_api
@@ -144,6 +145,11 @@ def _see_load(frame: Frame, state: State, node: ast.Call, receiver: Value, argum
         if _is_moved_by_hand(frame, path):
             return
         cause, frame = led
+    kept = made_in_init(frame, path, cause)
+    if kept is not None and _keeps_state(kept.name, kept.made):
+        is_placed = _is_moved_by_hand(frame, path) or _speaks_of_devices(kept.built)
+        if not is_placed:
+            _mark_as(frame, state, kept.model, kept.made, cause, kept.name)
     for assignment in _assignments(frame, path):
         made = assignment.value
         called = frame.evaluate(made.func, state) if isinstance(made, ast.Call) else None
@@ -170,11 +176,15 @@ def _keeps_state(name: str, made: ast.Call) -> bool:
 
 
 def _mark(frame: Frame, state: State, made: ast.Call, cause: ast.Call, name: str) -> None:
-    if not frame.machine.default_is_cpu(state):
-        return
     path = _model_of(frame, made)
     if path is not None and _is_on_cpu(frame, state, path, made, cause):
-        state.bind(f"{path}.{_MARK}", Library(name, made_at=cause, inner=Library(name, made_at=made)))
+        _mark_as(frame, state, path, made, cause, name)
+
+
+def _mark_as(frame: Frame, state: State, model: str, made: ast.Call, cause: ast.Call, name: str) -> None:
+    """Keep with the model that an optimizer has its state where the model is at `cause`, on the CPU."""
+    if frame.machine.default_is_cpu(state):
+        state.bind(f"{model}.{_MARK}", Library(name, made_at=cause, inner=Library(name, made_at=made)))
 
 
 def _model_of(frame: Frame, made: ast.Call) -> str | None:
