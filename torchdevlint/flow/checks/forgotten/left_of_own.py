@@ -23,7 +23,7 @@ from torchdevlint.source.nodes import arguments_of, dropped_by, inside, nodes_in
 
 _MAKERS = torch_api.FACTORIES | torch_api.LEGACY_CONSTRUCTORS | {"from_numpy"}
 _METRICS = "torchmetrics."
-_SIZES = torch_api.SHAPE_ATTRIBUTES | {"size", "dim", "numel", "dtype", "device"}
+SIZES = torch_api.SHAPE_ATTRIBUTES | {"size", "dim", "numel", "dtype", "device"}
 
 
 def look(machine: Machine) -> None:
@@ -111,16 +111,20 @@ def _operands(method: FunctionNode, move: ast.Call) -> Iterator[ast.Attribute]:
 
 
 def _own(node: ast.expr) -> Iterator[ast.Attribute]:
+    found = attribute_behind(node)
+    if found is not None and isinstance(found.value, ast.Name) and found.value.id == "self":
+        yield found
+
+
+def attribute_behind(node: ast.expr) -> ast.Attribute | None:
     """`self.x` of ``self.x[:, None]`` and ``self.x.float()``, but not of ``self.x.shape[0]``."""
     while True:
         if isinstance(node, ast.Subscript):
             node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _SIZES:
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in SIZES:
             node = node.func.value
         else:
-            break
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        yield node
+            return node if isinstance(node, ast.Attribute) else None
 
 
 def _given_to_metrics(method: FunctionNode, move: ast.Call) -> Iterator[ast.Attribute]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places
+from torchdevlint.flow.checks.forgotten.left_of_own import SIZES, attribute_behind
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
@@ -28,8 +29,7 @@ from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import arguments_of, assignment_of, inside, nodes_in, once_a_node, own_blocks_in
 
 _LEAST_MOVED = 2
-_SIZES = torch_api.SHAPE_ATTRIBUTES | {"size", "dim", "numel", "dtype", "device"}
-_TENSOR_ONLY = (torch_api.TENSOR_ONLY_METHODS | {"clone", "cpu"}) - _SIZES
+_TENSOR_ONLY = (torch_api.TENSOR_ONLY_METHODS | {"clone", "cpu"}) - SIZES
 _MOVERS = frozenset({"to", "cuda", "_apply", "to_device", "move_to"})
 
 
@@ -154,7 +154,7 @@ def _meets(scope: ast.AST, read: ast.Attribute, moved: _Moved) -> bool:
     """
     for kind in (ast.BinOp, ast.Subscript, ast.Call):
         for node in nodes_in(scope, kind):
-            parts = [_own(each) for each in _operands(node)]
+            parts = [attribute_behind(each) for each in _operands(node)]
             place = next((number for number, each in enumerate(parts) if each is read), None)
             if place is None or (place and isinstance(node, ast.Subscript)):
                 continue
@@ -175,17 +175,6 @@ def _operands(node: ast.AST) -> list[ast.expr]:
         return arguments_of(node)
     method = node.func if isinstance(node.func, ast.Attribute) and node.func.attr in _TENSOR_ONLY else None
     return [method.value, *arguments_of(node)] if method is not None else []
-
-
-def _own(node: ast.expr) -> ast.Attribute | None:
-    """`self.x` of ``self.x[:, None]`` and ``self.x.float()``, but not of ``self.x.shape[0]``."""
-    while True:
-        if isinstance(node, ast.Subscript):
-            node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _SIZES:
-            node = node.func.value
-        else:
-            return node if isinstance(node, ast.Attribute) else None
 
 
 def _is_twin(own: ast.ClassDef, function: FunctionNode, read: ast.Attribute, moved: _Moved) -> bool:

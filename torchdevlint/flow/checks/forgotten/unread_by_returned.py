@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from torchdevlint.flow.checks.forgotten.tested_but_left import asks_for_tensor
-from torchdevlint.flow.checks.forgotten.unread_devices import Told, is_dismissed, told_in
+from torchdevlint.flow.checks.forgotten.unread_devices import fact_of, is_dismissed, told_in
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.annotations import annotated_tensor, without_none
 from torchdevlint.flow.scope.decorators import is_plain
@@ -53,9 +52,12 @@ def _note_end(event: FileEnded) -> None:
         name = f"{owner.name}.{function.name}" if owner is not None else function.name
         made = _made_for_model(function)
         if made is not None:
-            _record(machine, function, name, told, "unread", made, public_path(made.func))
+            fact = partial(fact_of, machine, name, told, "unread", made, public_path(made.func))
         elif _gives_argument(machine.tree, function):
-            _record(machine, function, name, told, "mover", told.node, name)
+            fact = partial(fact_of, machine, name, told, "mover", told.node, name)
+        else:
+            continue
+        machine.record_anyway(("unread device", function, told.name), fact)
 
 
 def _is_imposed(machine: Machine, function: FunctionNode, owner: ast.ClassDef | None) -> bool:
@@ -70,25 +72,6 @@ def _is_imposed(machine: Machine, function: FunctionNode, owner: ast.ClassDef | 
     if own is None or not own.resolved:
         return True
     return any(each is not own and function.name in each.methods for each in infos)
-
-
-def _record(
-    machine: Machine, function: FunctionNode, scope: str, told: Told, kind: str, at: ast.AST, target: str
-) -> None:
-    fact = partial(
-        DeviceNotForwarded,
-        machine.span_of(at),
-        scope,
-        told.name,
-        kind,
-        target,
-        f"device={told.name}",
-        machine.span_of(told.node),
-        machine.text_of(told.node),
-        True,
-        False,
-    )
-    machine.record_anyway(("unread device", function, told.name), fact)
 
 
 def _gives_argument(tree: ast.Module, function: FunctionNode) -> bool:

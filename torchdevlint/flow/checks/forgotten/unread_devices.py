@@ -251,7 +251,7 @@ def _note_brought(frame: Frame, state: State, told: Told, node: ast.AST, values:
     there = any(value.device == CPU and value.ndim != 0 for value in values)
     if there and any(path == asked for path, _ in brought_in(frame.function)):
         key = ("unread device", frame.function, told.name)
-        frame.machine.record(key, partial(_fact, frame.machine, frame.scope, told, "brought", node, ""), state)
+        frame.machine.record(key, partial(fact_of, frame.machine, frame.scope, told, "brought", node, ""), state)
 
 
 def _note_made(frame: Frame, state: State, told: Told, values: Iterable[Tensor]) -> None:
@@ -259,7 +259,7 @@ def _note_made(frame: Frame, state: State, told: Told, values: Iterable[Tensor])
         if is_made_here(frame, value) and frame.function not in frame.machine.pipeline:
             for site in value.creations:
                 key = ("unread device", frame.function, told.name)
-                make = partial(_fact, frame.machine, frame.scope, told, "unread", site.node, site.function)
+                make = partial(fact_of, frame.machine, frame.scope, told, "unread", site.node, site.function)
                 frame.machine.record(key, make, state)
                 return
 
@@ -278,9 +278,9 @@ def _note_movers(event: FileEnded) -> None:
         key = ("unread device", function, told.name)
         chosen = _chosen_in(function) if function.name == "__init__" or function not in owners else None
         if is_called_mover(function.name) and _does_something(function) and not _places(function):
-            machine.record_anyway(key, partial(_fact, machine, name, told, "mover", told.node, name))
+            machine.record_anyway(key, partial(fact_of, machine, name, told, "mover", told.node, name))
         elif chosen is not None and function.name not in names_given_as_values(machine.tree):
-            made = partial(_fact, machine, name, told, "chosen", chosen.value, ast.unparse(chosen.targets[0]))
+            made = partial(fact_of, machine, name, told, "chosen", chosen.value, ast.unparse(chosen.targets[0]))
             machine.record_anyway(key, made)
 
 
@@ -315,7 +315,8 @@ def _is_of(function: FunctionNode, returned: ast.Return) -> bool:
     return bool(names & given) or any(names.intersection(values_by_path(function)))
 
 
-def _fact(machine: Machine, scope: str, told: Told, kind: str, at: ast.AST, target: str) -> DeviceNotForwarded:
+def fact_of(machine: Machine, scope: str, told: Told, kind: str, at: ast.AST, target: str) -> DeviceNotForwarded:
+    """The fact of a device that a function is told and does not read, at what was to be there."""
     return DeviceNotForwarded(
         machine.span_of(at),
         scope,
