@@ -126,7 +126,7 @@ FUNCTIONS = {
         "is_with_inputs is_placed_here literal_place record asks_only_the_machine is_what_it_is_for is_guarded"
     ),
     "flow.checks.literals.refused_cpu": "refused_before",
-    "flow.checks.literals.same_device": "says_more choice_of is_of_literal is_literal is_chosen",
+    "flow.checks.literals.same_device": "says_more choice_of is_of_literal is_literal is_chosen goes_to_others",
     "flow.checks.literals.unasked_cuda": "elsewhere_beside is_asked_for @named_in",
     "flow.checks.loads.brought_back": "is_brought_back saves_of_cpu",
     "flow.checks.loads.caches": "is_cache",
@@ -458,7 +458,7 @@ FUNCTIONS = {
     "flow.run.hooks": "note_hook",
     "flow.run.host_made": "call convert",
     "flow.run.imports": "import_modules import_names resolve member from_stars",
-    "flow.run.instance_arms": "refine_instance is_shown_no_tensor",
+    "flow.run.instance_arms": "refine_instance refine_type is_shown_no_tensor",
     "flow.run.instances": "read_by_class given_to where_it_goes as_made",
     "flow.run.items": "item_of_other",
     "flow.run.kernel_launches": "is_launch launch launch_tiles",
@@ -514,7 +514,9 @@ FUNCTIONS = {
         " named_in only_annotated"
     ),
     "flow.scope.asked_classes": "is_asked_for_its_class",
-    "flow.scope.asked_paths": "paths_asked asks_machine sized_by is_resized is_bound_anew @times_bound",
+    "flow.scope.asked_paths": (
+        "paths_asked asks_machine named_question asks_for_more_than_one sized_by is_resized is_bound_anew @times_bound"
+    ),
     "flow.scope.asserted": "@asserted_in asserts_place asserts_cuda needed_for asked_in",
     "flow.scope.assigned": "@assignments_by_path @values_by_path @values_by_target unpacked_to @targets_by_value",
     "flow.scope.assigned_by_name": "assigns_by_name",
@@ -631,6 +633,7 @@ FUNCTIONS = {
     "flow.scope.tested_places": "on_tested_accelerator asked_off_host",
     "flow.scope.traced": "@functions_when_traced",
     "flow.scope.two_arms": "is_chosen_between",
+    "flow.scope.type_tests": "typed_by",
     "flow.scope.unconditional": "straight",
     "flow.scope.used_with_moved": "is_used_with is_left_alone is_used_together",
     "flow.scope.uses": "@uses_in @asked_in @bindings_in @stored_into @bound_in_loops",

@@ -42,6 +42,7 @@ def python(text: str) -> str:
         ("await f()", "await f()"),
         ("  x = 1\n  y = 2", "x = 1\ny = 2"),
         ("pip install torch", "pass"),
+        ("\n\npip install torch\n", "\n\npass\n"),
         ("ls", "ls"),
         ("cat = 1", "cat = 1"),
         ("run (x)", "run (x)"),

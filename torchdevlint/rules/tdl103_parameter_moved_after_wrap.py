@@ -9,7 +9,8 @@ of `nn.Parameter(...)`.
 attribute is the parameter, and everything works. On an accelerator it is a plain tensor which was *computed* from the
 parameter: the Module does not register it. Nothing raises. `parameters()` does not list it, so the optimizer never
 trains it; `state_dict()` does not hold it, so a checkpoint written on the accelerator lacks the key, and loading one
-from the CPU fails with `Unexpected key(s) in state_dict`.
+from the CPU fails with `Unexpected key(s) in state_dict`. Where the Module has a Parameter under that name already, as
+in `self.w = self.w.to(device)`, the assignment raises: `cannot assign 'torch.cuda.FloatTensor' as parameter 'w'`.
 
 ## Example
 ```python
@@ -82,11 +83,14 @@ def repaired(device):
 
 def check(fact: MovedParameter) -> Iterator[Report]:
     held = f"self.{fact.attribute}"
+    refused = f"`{fact.class_name}` does not take it as {code(held)}, which is a Parameter"
     yield Report(
         span=fact.at,
         message=f"{code(fact.move)} after `nn.Parameter` gives a plain tensor on an accelerator: "
-        f"`{fact.class_name}` does not register {code(held)}",
-        symptom="nothing raises here: on an accelerator `parameters()` and `state_dict()` silently lack "
+        + (refused if fact.registered else f"`{fact.class_name}` does not register {code(held)}"),
+        symptom=f"TypeError: cannot assign 'torch.cuda.FloatTensor' as parameter '{fact.attribute}'"
+        if fact.registered
+        else "nothing raises here: on an accelerator `parameters()` and `state_dict()` silently lack "
         f"`{fact.attribute}`, and the optimizer never trains it",
         help="move the tensor before it is wrapped, `nn.Parameter(tensor.to(device))`, or move the whole Module",
         fix=_fix(fact),

@@ -66,9 +66,10 @@ def _undented(rows: Sequence[str]) -> list[str]:
 
 def _translate_lines(rows: list[str]) -> None:
     """Turns line magics and all else that is no Python into it; cell magics have gone before."""
-    is_alone = len(rows) == 1 or (len(rows) == 2 and not rows[1])  # the end of the last line is no line
-    if is_alone and (word := _FIRST_WORD.match(rows[0])) and word[1] in _WITHOUT_PERCENT:
-        rows[0] = rows[0] if _is_python(rows[0]) else _python_of(f"%{rows[0]}")
+    first = next((at for at, row in enumerate(rows) if row.strip()), 0)  # IPython drops blank rows before that
+    is_alone = len(rows) == first + 1 or (len(rows) == first + 2 and not rows[-1])  # the end of the last is no row
+    if is_alone and (word := _FIRST_WORD.match(rows[first])) and word[1] in _WITHOUT_PERCENT:
+        rows[first] = rows[first] if _is_python(rows[first]) else _python_of(f"%{rows[first]}")
         return
     scanner, at = _Scanner(), 0
     while at < len(rows):

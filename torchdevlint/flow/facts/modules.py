@@ -36,12 +36,13 @@ class MovedParameter(Fact, frozen=True):
     """``self.w = nn.Parameter(t).to(d)``: what is assigned is no Parameter where the move does something.
 
     `move` is all of the expression at `at`. Where it is nothing but the call at `wrap_at` and the move, `tensor` is
-    what is wrapped, at `tensor_at`.
+    what is wrapped, at `tensor_at`. `registered` is whether the Module has a Parameter under the name already.
     """
 
     attribute: str
     class_name: str
     move: str
+    registered: bool = False
     tensor: str = ""
     tensor_at: Span | None = None
     wrap_at: Span | None = None

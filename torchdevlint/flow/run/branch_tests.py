@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from typing import Literal
 
 from torchdevlint.flow.scope.asked_paths import (
     asks_machine,
     is_bound_anew,
     is_resized,
+    named_question,
     paths_asked,
     sized_by,
     times_bound,
@@ -47,6 +49,7 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     asked: _Asked | None = test.__dict__.get(_ASKED)
     if asked is None or asked.scope != id(scope):
         asked = test.__dict__[_ASKED] = _Asked(frame, test, scope)
+    test = asked.spelled or test
     at, text = "", asked.text
     if asked.flag is not None and frame.owner is not None:
         at, text = _flag_of_objects(frame.owner, frame.function, asked.flag)
@@ -158,7 +161,7 @@ class _Asked:
 
     `text` is what it shares with its negation, and `positive` whether it is that itself; `literals` what it compares
     with literals; `switch` whether it asks for the use of an accelerator or for a device, and `absent` the outcome by
-    which there is none.
+    which there is none. `spelled` is the test with a question to the machine in place of a name for its answer.
     """
 
     def __init__(self, frame: Frame, test: ast.expr, scope: AnyFunction | ast.Module) -> None:
@@ -166,8 +169,12 @@ class _Asked:
         self._paths: frozenset[str] | Literal[""] | None = ""
         self._own: bool | None = None
         self._changes: bool | None = None
-        of_device, text_of = _asks_for_device(test), frame.machine.reading.text_here
+        of_device = _asks_for_device(test)
+        text_of: Callable[[ast.AST], str] = frame.machine.reading.text_here
         self.switch = of_device or outcome_without(frame.machine.reading.tree_here, test) is not None
+        self.spelled = _spelled_out(test, scope, frame.machine.reading.tree_here)
+        if self.spelled is not None:
+            test, text_of = self.spelled, ast.unparse
         positive = True
         while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             test, positive = test.operand, not positive
@@ -206,6 +213,14 @@ class _Asked:
         if self._changes is None:
             self._changes = _changes_in_loops(test, scope, self.paths(test))
         return self._changes
+
+
+def _spelled_out(test: ast.expr, scope: AnyFunction | ast.Module, tree: ast.Module) -> ast.Compare | None:
+    """``torch.cuda.device_count() > 1`` for ``n > 1`` after ``n = torch.cuda.device_count()``."""
+    if not isinstance(test, ast.Compare) or len(test.ops) > 1:
+        return None
+    question = named_question(test.left, scope, tree)
+    return None if question is None else ast.copy_location(ast.Compare(question, test.ops, test.comparators), test)
 
 
 def _asks_for_device(test: ast.expr) -> bool:

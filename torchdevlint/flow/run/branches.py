@@ -18,7 +18,7 @@ from torchdevlint.flow.run.cuda_arms import asks_for_cuda, refine_cuda
 from torchdevlint.flow.run.dimensions import refine_dimensions
 from torchdevlint.flow.run.filtered import refine_filtered
 from torchdevlint.flow.run.flags import decides
-from torchdevlint.flow.run.instance_arms import refine_instance
+from torchdevlint.flow.run.instance_arms import refine_instance, refine_type
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.none_tests import none_test
@@ -133,6 +133,7 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
     if not isinstance(test, ast.Compare):
         _narrow(frame, test, holds, wants_none=False)
         return
+    refine_type(frame, test, holds, fails)
     refine_places(frame, test, holds, fails)
     is_none = none_test(test)
     if is_none is None:

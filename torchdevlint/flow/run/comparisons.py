@@ -9,12 +9,15 @@ from typing import Any
 
 from torchdevlint.flow.events import Compared
 from torchdevlint.flow.kinds.batch_items import as_compared
+from torchdevlint.flow.kinds.instance_tests import is_instance
 from torchdevlint.flow.kinds.releases import outcome_by_release
+from torchdevlint.flow.knowledge.torch_api import TENSOR_CLASSES
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.operand_kinds import told_by_other
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.scope.none_tests import none_test
+from torchdevlint.flow.scope.type_tests import typed_by
 from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
@@ -46,6 +49,10 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if isinstance(left, (Ref, Unknown)) and (outcome := outcome_by_release(node)) is not None:
         return Const(outcome)
     symbol, right = node.ops[0], rights[0]
+    asked = typed_by(node.left)
+    answer = None if asked is None else _is_plain_tensor(frame.evaluate(asked, state), right)
+    if answer is not None and isinstance(symbol, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
+        return Const(answer is isinstance(symbol, (ast.Eq, ast.Is)))
     frame.machine.emit(Compared(frame, state, node, left, right))
     ordinal = None if type(left) is Const else _ordinal_test(node, left, right)
     if ordinal is not None and (owner_of(frame.closure) is None or isinstance(left, Dev)):
@@ -67,6 +74,13 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if isinstance(left, Const) and isinstance(right, Const):
         return _constants(left, right, symbol)
     return of_unknown([left, right])
+
+
+def _is_plain_tensor(value: Value, kind: Value) -> bool | None:
+    """Whether the type of a value is a class of tensors; of a Parameter, `torch.Tensor` is but the base."""
+    if not isinstance(kind, Ref) or kind.name not in TENSOR_CLASSES or (type(value) is Tensor and value.parameter):
+        return None
+    return is_instance(value, kind)
 
 
 def _is_gradient(frame: Frame, node: ast.expr) -> bool:

@@ -23,6 +23,7 @@ from torchdevlint.flow.run.flags import decides
 from torchdevlint.flow.run.imports import from_stars, resolve
 from torchdevlint.flow.run.items import item_of_other
 from torchdevlint.flow.run.operand_kinds import told_by_other
+from torchdevlint.flow.scope.asked_paths import asks_for_more_than_one
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.state.joins import (
@@ -138,7 +139,8 @@ def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:
 def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
     """A guard decides the whole test where an accelerator is there: ``cuda.is_available() and not args.no_cuda``.
 
-    Not where another part is known to be false, as ``index >= 0`` is for the number that was given.
+    Not where another part is known to be false, as ``index >= 0`` is for the number that was given, or asks for more
+    than one, be it accelerators: one may be there.
     """
     results, within = [], state
     for each in node.values:
@@ -154,7 +156,8 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
     guards = [value for value in results if isinstance(value, Guard)]
     if guards:
         agree = {guard.holds for guard in guards}
-        return guards[0] if len(agree) == 1 and not is_chosen(results[-1]) else UNKNOWN
+        decided = len(agree) == 1 and not is_chosen(results[-1]) and not any(map(asks_for_more_than_one, node.values))
+        return guards[0] if decided else UNKNOWN
     if isinstance(node.op, ast.And) and any(value == Const(False) for value in results):
         return Const(False)
     if isinstance(node.op, ast.And):

@@ -9,6 +9,7 @@ from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.unions import is_tensor_otherwise
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.type_tests import typed_by
 from torchdevlint.flow.state.joins import choose, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -69,6 +70,23 @@ def refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: St
         holds.env[name] = Seq(None, value)
 
 
+def refine_type(frame: Frame, test: ast.Compare, holds: State | None, fails: State | None) -> None:
+    """``type(x) == torch.Tensor`` leaves what ``isinstance`` does; what else is compared may be of a class below."""
+    asked, state = typed_by(test.left), holds or fails
+    if asked is None or state is None or len(test.ops) > 1 or not isinstance(test.ops[0], _SAME_TYPE):
+        return
+    kind = frame.evaluate(test.comparators[0], state)
+    if not isinstance(kind, Ref) or kind.name not in torch_api.TENSOR_CLASSES:
+        return
+    if isinstance(test.ops[0], (ast.NotEq, ast.IsNot)):
+        holds, fails = fails, holds
+    call = ast.Call(ast.Name("isinstance", ast.Load()), [asked, test.comparators[0]], [])
+    refine_instance(frame, ast.copy_location(call, test), holds, fails)
+
+
+_SAME_TYPE = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
+
+
 def _is_of_another_class(value: Value, kinds: Value) -> bool:
     """Whether none of the classes of the project that are asked for is that of a value, or one below which it is."""
     asked = _each_of(kinds)
@@ -99,7 +117,7 @@ def _classes_asked(frame: Frame, test: ast.Call, state: State) -> Value | None:
 
 
 def is_shown_no_tensor(conditions: Conditions, node: ast.expr) -> bool:
-    """Whether a test on the way here, ``torch.is_tensor(x)`` or ``isinstance(x, list)``, says that it is none."""
+    """Whether a test says that it is none: ``is_tensor(x)``, ``type(x) is Tensor``, ``isinstance(x, list)``."""
     path = dotted_path(node)
     if path is None or not conditions:
         return False
@@ -116,7 +134,11 @@ def _asks_for_others(key: str, path: str) -> bool:
 
 
 def _asks_for_tensor(key: str, path: str) -> bool:
-    return any(
-        test in key
-        for test in (f"is_tensor({path})", f"isinstance({path}, torch.Tensor)", f"isinstance({path}, Tensor)")
+    return (
+        any(
+            test in key
+            for kind in ("torch.Tensor", "Tensor")
+            for test in (f"isinstance({path}, {kind})", f"type({path}) == {kind}", f"type({path}) is {kind}")
+        )
+        or f"is_tensor({path})" in key
     )

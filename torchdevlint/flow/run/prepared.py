@@ -135,7 +135,12 @@ def _kept_as(frame: Frame, node: ast.Call) -> list[str | None]:
 
 
 def _prepared(frame: Frame, node: ast.Call, value: Value, paths: set[str | None]) -> Value:
-    """A model is moved, and wrapped if it has a parameter to train; a loader gives its batches where the models are."""
+    """A model is moved, and wrapped if it has a parameter to train; a loader gives its batches where the models are.
+
+    Optimizers that average their weights are set to training as well, and take steps.
+    """
+    if any(_is_asked(frame, each, _ASKED_OF_OPTIMIZERS) for each in paths):
+        return UNKNOWN
     there = _its_device(node)
     trained = any(_is_asked(frame, each, _ASKED_OF_TRAINED) for each in paths)
     if not trained and any(_is_gone_through(frame, each) for each in paths):
@@ -177,6 +182,7 @@ def _is_asked(frame: Frame, path: str | None, names: frozenset[str]) -> bool:
 
 _ASKED_OF_TRAINED = frozenset({"train", "parameters", "named_parameters"})
 _ASKED_OF_MODELS = frozenset({"eval"})
+_ASKED_OF_OPTIMIZERS = frozenset({"step", "param_groups", "add_param_group"})
 
 
 def _freezes(loop: ast.For) -> bool:

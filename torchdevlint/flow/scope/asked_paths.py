@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, parameter_names, public_path
 from torchdevlint.source.functions import AnyFunction
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -46,6 +47,27 @@ def asks_machine(node: ast.expr) -> bool:
 
 
 _OF_MACHINE = frozenset({"torch.cuda.device_count", "torch.cuda.is_available", "torch.backends.mps.is_available"})
+
+
+def named_question(node: ast.expr, scope: AnyFunction | ast.Module, tree: ast.Module) -> ast.expr | None:
+    """``torch.cuda.device_count()`` for `n`, which one ``n = torch.cuda.device_count()`` binds, here or on the top."""
+    if not isinstance(node, ast.Name):
+        return None
+    home: AnyFunction | ast.Module = scope
+    if not isinstance(scope, ast.Module) and node.id not in {*parameter_names(scope), *times_bound(scope)}:
+        home = tree
+    values = () if is_bound_anew(node.id, home) else values_by_path(home).get(node.id, ())
+    return values[0] if len(values) == 1 and asks_machine(values[0]) else None
+
+
+def asks_for_more_than_one(test: ast.expr) -> bool:
+    """``len(gpus) > 1``, ``n >= 2``, or such a test among others."""
+    if isinstance(test, ast.BoolOp):
+        return any(map(asks_for_more_than_one, test.values))
+    if not isinstance(test, ast.Compare) or len(test.ops) > 1:
+        return False
+    least = getattr(test.comparators[0], "value", None)
+    return (isinstance(test.ops[0], ast.Gt) and least == 1) or (isinstance(test.ops[0], ast.GtE) and least == 2)
 
 
 def sized_by(node: ast.expr) -> ast.expr | None:

@@ -76,7 +76,8 @@ def _left(machine: Machine, function: FunctionNode, own: ast.ClassDef | None, mo
     last = max(each.end_lineno or each.lineno for each in moved.moves.values())
     stays = _staying(own, moved)
     reads = [each for each in _reads(own or function, moved.holder) if each.attr not in stays]
-    reads = [each for each in reads if not is_bookkeeping(each.attr)]
+    keyed = _keyed(machine.tree)
+    reads = [each for each in reads if not is_bookkeeping(each.attr) and each.attr not in keyed]
     if not moved.whole:  # else what is brought to the CPU is expected elsewhere
         reads = [each for each in reads if not leaves(machine.tree, each.attr)]
     elif reads:
@@ -92,6 +93,14 @@ def _left(machine: Machine, function: FunctionNode, own: ast.ClassDef | None, mo
         found = [each for each in behind if own is not None and _is_twin(own, function, each, moved)]
     names = {each.attr for each in found}
     return found[0] if len(names) == 1 else None
+
+
+@once_a_node
+def _keyed(tree: ast.Module) -> frozenset[str]:
+    """The attributes whose items a file takes by texts: ``self.options["rate"]`` is none of a tensor."""
+    items = (each for each in nodes_in(tree, ast.Subscript) if isinstance(each.slice, ast.Constant))
+    named = (each.value for each in items if isinstance(each.slice.value, str))  # type: ignore[attr-defined]
+    return frozenset(each.attr for each in named if isinstance(each, ast.Attribute))
 
 
 @once_a_node

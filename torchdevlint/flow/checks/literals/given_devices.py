@@ -8,7 +8,13 @@ from itertools import chain
 
 from msgspec import Struct
 
-from torchdevlint.flow.checks.literals.same_device import choice_of, is_chosen, is_literal, says_more
+from torchdevlint.flow.checks.literals.same_device import (
+    choice_of,
+    goes_to_others,
+    is_chosen,
+    is_literal,
+    says_more,
+)
 from torchdevlint.flow.kinds import known_devices
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import targets_by_value
@@ -67,7 +73,7 @@ def at_hand(frame: Frame, state: State, node: ast.Call) -> Given | None:
         _chosen(frame, scope),
         _of_self(frame, state),
         _flag(frame, scope, node),
-        _of_kept_model(frame, state),
+        _of_kept_model(frame, state, node),
         (Given(*each) for each in known_devices.at_hand(frame, state)),
     )
     said = (each for each in found if says_more(frame, node, each.text, each.place))
@@ -316,8 +322,11 @@ def _flag(frame: Frame, scope: ast.AST, node: ast.Call) -> Iterator[Given]:
     yield Given(text, f"`{text}` decides it here", test, "flag")
 
 
-def _of_kept_model(frame: Frame, state: State) -> Iterator[Given]:
-    """A model that the object was given and keeps, and that its class does not move."""
+def _of_kept_model(frame: Frame, state: State, moved: ast.Call) -> Iterator[Given]:
+    """A model that the object was given and keeps, and that its class does not move.
+
+    It says nothing of what goes into other attributes of the object alone.
+    """
     owner, init = frame.owner, frame.owner.methods.get("__init__") if frame.owner is not None else None
     if owner is None or init is None or owner.is_module or not _is_visible(frame, state, "self"):
         return
@@ -332,5 +341,7 @@ def _of_kept_model(frame: Frame, state: State) -> Iterator[Given]:
         uses = {each.attr for each in nodes_in(owner.node, ast.Attribute) if dotted_path(each.value) in names}
         functions = (each.func for each in nodes_in(owner.node, ast.Call) if isinstance(each.func, ast.Attribute))
         called = {each.attr for each in functions if dotted_path(each.value) in names}
+        if goes_to_others(frame.function, moved, path):
+            continue
         if called & _OF_MODULES and not uses & {"to", "cuda", "device", "module"}:
             yield Given(f"next({path}.parameters()).device", f"the object is given `{path}`", node.node)

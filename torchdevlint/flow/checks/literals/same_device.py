@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.run.arguments import names_a_device
-from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.names import device_spec, dotted_path, first_name
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.classes import ClassInfo
@@ -15,7 +15,15 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Const, Dev, Library, Ref, Value
-from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in, once_a_node, own_nodes_in, parts_of_sequence
+from torchdevlint.source.nodes import (
+    arguments_of,
+    assignments_in,
+    is_inside,
+    nodes_in,
+    once_a_node,
+    own_nodes_in,
+    parts_of_sequence,
+)
 
 _MAX_HOPS = 3
 """How many assignments a device is followed through."""
@@ -188,3 +196,14 @@ def is_chosen(values: list[Value]) -> bool:
     devices += [literal(text) for text in texts if isinstance(text, str)]
     down = [on_cpu(each) for each in devices]
     return len(devices) == len(values) and any(down) and not all(down)
+
+
+def goes_to_others(function: ast.AST | None, moved: ast.Call, path: str) -> bool:
+    """Whether the name for what is moved is only given to other attributes of the object: ``self.generator(z)``."""
+    target = targets_by_value(function).get(moved) if function is not None else None
+    if function is None or not isinstance(target, ast.Name):
+        return False
+    reads = [each for each in nodes_in(function, ast.Name) if each.id == target.id and isinstance(each.ctx, ast.Load)]
+    calls = [each for each in nodes_in(function, ast.Call) if (dotted_path(each.func) or "").startswith("self.")]
+    others = [each for each in calls if not f"{dotted_path(each.func)}.".startswith(f"{path}.")]
+    return bool(reads) and all(any(read in arguments_of(each) for each in others) for read in reads)

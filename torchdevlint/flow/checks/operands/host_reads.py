@@ -52,7 +52,7 @@ _ITERATING = _JOINING | {"sum", "fromiter"}
 """Functions of NumPy that go through a generator, or have done so in older releases."""
 _OTHER_KIND = regex(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
 _OTHER_FRAMEWORK = regex(r"""['"](?:tf|jax|flax|mlx)['"]|is_tf\b|\btf\.""")
-_TENSOR = regex(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
+_TENSOR = regex(r"is_tensor|isinstance\(.*Tensor|type\(.*\) (?:is|==) .*Tensor|is_torch|\.dtype (?:is|==) torch\.")
 _OF_A_NAME = regex(r"(?!self|args|opt|cfg|config)\w+\.device")
 _KIND_OF_RESULT = regex(r"output|return|convert", re.IGNORECASE)
 _BEFORE_THE_MOVE = regex(r"load|save|dump|export|init|reset|weight|import", re.IGNORECASE)

@@ -33,6 +33,8 @@ def _note_assignment(event: AttributeAssigned) -> None:
             continue
         if _is_moved_with_all(event.frame.function, each.unwrapped):
             continue
+        if _has_other_data(event.frame.function, target, each.unwrapped):
+            continue
         if not on_cpu(each.device) and not _is_there(each.unwrapped, each.device, state):
             machine.record_anyway(("parameter", target), partial(_moved, machine, info, target.attr, each.unwrapped))
 
@@ -64,6 +66,14 @@ def _is_moved_with_all(function: ast.AST | None, move: ast.AST) -> bool:
     return any(_moves_all_alike(call, move.func.attr, move) for call in calls if isinstance(call, ast.Call))
 
 
+def _has_other_data(function: ast.AST | None, target: ast.Attribute, move: ast.AST) -> bool:
+    """``self.w.data = w`` before the move: then the Parameter is where `w` is, and may be there already."""
+    block = function.body if isinstance(function, ast.FunctionDef) else ()
+    before = (assignment_of(each) for each in straight(block) if each.lineno < getattr(move, "lineno", 0))
+    written = (one for each in before if each is not None for one in each.targets)
+    return any(isinstance(each, ast.Attribute) and dotted_path(each) == f"self.{target.attr}.data" for each in written)
+
+
 def _moves_all_alike(call: ast.Call, method: str, move: ast.Call) -> bool:
     """Whether `call` moves the whole Module, by the same method and to the same place: ``self.to(device)``."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr != method:
@@ -84,8 +94,9 @@ def _is_there(move: ast.AST, device: Device, state: State) -> bool:
 
 
 def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> MovedParameter:
-    fact = MovedParameter(machine.span_of(move), attribute, info.name, machine.text_of(move))
     wrap = move.func.value if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) else None
+    registered = wrap is not None and dotted_path(wrap) == f"self.{attribute}"
+    fact = MovedParameter(machine.span_of(move), attribute, info.name, machine.text_of(move), registered=registered)
     if not isinstance(wrap, ast.Call) or info.public_name(wrap.func) != "torch.nn.Parameter":
         return fact
     given = [*wrap.args, *(each.value for each in wrap.keywords if each.arg == "data")]
