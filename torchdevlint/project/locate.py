@@ -70,8 +70,9 @@ def is_missing(beside: str, module: str, level: int) -> bool:
     if level:
         folder = _above(beside, level - 1)
     else:
-        home = locate(beside, parts.pop(0)) if parts else None
-        folder = None if home is None else folder_of(home)
+        first = parts.pop(0) if parts else ""
+        home = locate(beside, first)
+        folder = bare_folder(beside, first) if home is None else folder_of(home)
     for after, part in enumerate(parts, 1):
         if folder is None or not os.path.isdir(folder):
             return False
@@ -80,6 +81,17 @@ def is_missing(beside: str, module: str, level: int) -> bool:
             return True
         folder = os.path.join(folder, part)
     return False
+
+
+def bare_folder(beside: str, name: str) -> str | None:
+    """The folder of a package that has no code but in its folders: ``src``, with ``src/model`` in it."""
+    for root in _roots(beside):
+        path = os.path.join(root, name)
+        if not name or _entries(root).get(name, True):
+            continue
+        inner = (each for each, is_file in _entries(path).items() if not is_file)
+        return path if any(_inside(path, (each,)) is not None for each in inner) else None
+    return None
 
 
 def root_of(folder: str) -> str:

@@ -15,21 +15,18 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from torchdevlint.patterns import regex
-from torchdevlint.project.locate import folder_of, root_of
+from torchdevlint.project.asked_modules import Asked, asked_in, is_built, is_fetched, is_path_plain
+from torchdevlint.project.locate import bare_folder, folder_of
+from torchdevlint.project.misplaced import is_beside_its_copy, is_in_renamed_root
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
 from torchdevlint.source.python import module_of
 from torchdevlint.source.python_2 import is_for_python_2
 
-_GENERATED = regex(r"^_|_pb2|version")
-"""Names of modules that stand in no repository."""
-_BUILDING = ("CMakeLists.txt", "meson.build", "pyproject.toml")
-"""What builds a project besides a ``setup.py``."""
 _MOST_MODULES = 12
 _OF_OLDER_PYTHON = regex(r"\basync\s*=")
 """An argument of old moves, ``x.cuda(async=True)``, which Python read before 3.7: who runs that today renames it."""
-_SUBMODULE = regex(r"^\s*path\s*=\s*(\S+)", re.MULTILINE)
 _OWN = frozenset(
     "core data_loader dataloader helper_functions helpers layers lib libs losses model models my_utils networks src "
     "util utils".split()
@@ -43,7 +40,7 @@ _BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bsys\.modules\b|(?<!self\.)\b__
 
 def cannot_be_imported(tree: ast.Module, project: Project) -> bool:
     """Whether the file that `project` looks from ends at an import from its own project."""
-    asked = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.module]
+    asked = list(asked_in(tree))
     return any(_ends_here(each, asked, project) for each in asked)
 
 
@@ -59,27 +56,32 @@ def asks_for_what_is_nowhere(tree: ast.Module, project: Project) -> bool:
 
 def read_first(tree: ast.Module, project: Project) -> Iterator[str]:
     """The files of its project that the file which `project` looks from reads at once, whatever it is used for."""
-    asked = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.module]
+    asked = list(asked_in(tree))
     for node in asked:
         if node.level or _is_own(node, asked, project):
-            found = project.locate(project.path, node.module or "", node.level)
+            found = project.locate(project.path, node.module, node.level)
             if found is not None and found.endswith(".py"):
                 yield found
 
 
-def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project) -> bool:
-    module = node.module or ""
-    if not node.level and _is_a_part_alone(module, project):
+def _ends_here(node: Asked, asked: list[Asked], project: Project) -> bool:
+    module, level = node.module, node.level
+    if not level and node.names and _is_a_part_alone(module, project):
         return True
-    if not node.level and not _is_own(node, asked, project):
+    if not level and not _is_own(node, asked, project):
+        return is_beside_its_copy(module, project) or is_in_renamed_root(node, asked, project)
+    if project.is_missing(module, level):
+        return not (is_built(module, project) or is_fetched(module, project))
+    found = project.locate(project.path, module, level)
+    if found is None:
         return False
-    if project.is_missing(module, node.level):
-        return not (_is_built(module, project) or _is_fetched(module, project))
-    found = project.locate(project.path, module, node.level)
-    if found is not None and _is_broken(found, project):
+    if _is_broken(found, project):
         return True
-    unbound = (each.name for each in node.names if found is not None and is_unbound(each.name, found, project))
-    return any(not _is_built(each, project) for each in unbound)
+    unbound = [each for each in node.names if is_unbound(each, found, project)]
+    if folder_of(found) is None:  # a module alone has nothing that is built
+        return bool(unbound)
+    parts = (f"{module}.{each}".lstrip(".") for each in unbound)
+    return any(project.is_missing(each, level) and not is_built(each, project) for each in parts)
 
 
 def _is_nowhere(module: str, project: Project) -> bool:
@@ -90,7 +92,7 @@ def _is_nowhere(module: str, project: Project) -> bool:
     top = module.partition(".")[0]
     if project.locate(project.path, top, 0) is not None or _extends_path(project):
         return False
-    if _is_built(top, project) or _is_fetched(top, project):
+    if is_built(top, project) or is_fetched(top, project):
         return False
     others, beside = project.saying(()), project.saying((), beside_code=True)
     if others is None or beside is None:
@@ -123,14 +125,6 @@ def _is_broken(home: str, project: Project) -> bool:
     return False
 
 
-def _is_fetched(module: str, project: Project) -> bool:
-    """Whether a module lies in another repository, which git fetches into a folder of this one: a submodule."""
-    root = root_of(os.path.dirname(project.path))
-    held = project.text_of(os.path.join(root, ".gitmodules"))
-    fetched = () if held is None else _SUBMODULE.findall(held.text)
-    return not {path.rstrip("/").rpartition("/")[2] for path in fetched}.isdisjoint(module.split("."))
-
-
 def _is_a_part_alone(module: str, project: Project) -> bool:
     """Whether a module beside the file, which imports from its package, is imported by its name alone: it has none."""
     found = None if "." in module else project.locate(project.path, module, 0)
@@ -142,7 +136,7 @@ def _is_a_part_alone(module: str, project: Project) -> bool:
     return part is not None and any(isinstance(each, ast.ImportFrom) and each.level for each in part.tree.body)
 
 
-def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project) -> bool:
+def _is_own(node: Asked, asked: list[Asked], project: Project) -> bool:
     """Whether an absolute import surely means the project, and nothing that is installed under the same name.
 
     That is so for a package beside the file, or around it, and where another import of the file finds all that it asks
@@ -150,10 +144,10 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
     asked of it. A script finds what lies beside it first; so does a file that finds all that it asks of another module
     there.
     """
-    top = (node.module or "").partition(".")[0]
+    top = node.module.partition(".")[0]
     home = project.locate(project.path, top, 0)
     if home is None:
-        return False
+        return _is_in_bare_folder(top, asked, project)
     if os.path.dirname(home) == os.path.dirname(project.path) and home.endswith(".py") and _is_script(project):
         return True
     folder = folder_of(home)
@@ -165,7 +159,18 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
     if _has_some(node, project):
         return True
     others = (each for each in asked if each is not node and not each.level and _is_found(each, project))
-    return any(_is_beside((each.module or "").partition(".")[0], home, project) for each in others)
+    return any(_is_beside(each.module.partition(".")[0], home, project) for each in others)
+
+
+def _is_in_bare_folder(top: str, asked: list[Asked], project: Project) -> bool:
+    """Whether a package is a folder of folders, as ``src`` is, with the file in it, or what else the file asks for."""
+    folder = bare_folder(os.path.dirname(project.path), top)
+    if folder is None or not is_path_plain(project):
+        return False
+    if folder in map(str, PurePath(project.path).parents):
+        return True
+    parts = (each.module for each in asked if not each.level and each.module.startswith(f"{top}."))
+    return any((project.locate(project.path, each, 0) or "").startswith(folder + os.sep) for each in parts)
 
 
 def _is_script(project: Project) -> bool:
@@ -187,19 +192,19 @@ def _are_packages(*homes: str) -> bool:
     return any(os.path.basename(each) == "__init__.py" for each in homes)
 
 
-def _is_found(node: ast.ImportFrom, project: Project) -> bool:
-    found = project.locate(project.path, node.module or "", 0)
-    if found is not None and found.endswith(".py") and "." in (node.module or ""):
+def _is_found(node: Asked, project: Project) -> bool:
+    found = project.locate(project.path, node.module, 0)
+    if found is not None and found.endswith(".py") and "." in node.module:
         return True
-    if found is None or (found.endswith(".py") and project.library.get(found) is None):
+    if found is None or not node.names or (found.endswith(".py") and project.library.get(found) is None):
         return False
-    return not any(is_unbound(each.name, found, project) for each in node.names)
+    return not any(is_unbound(each, found, project) for each in node.names)
 
 
-def _has_some(node: ast.ImportFrom, project: Project) -> bool:
-    found = project.locate(project.path, node.module or "", 0)
+def _has_some(node: Asked, project: Project) -> bool:
+    found = project.locate(project.path, node.module, 0)
     module = project.library.get(found) if found is not None and found.endswith(".py") else None
-    return module is not None and any(each.name in module.bindings for each in node.names)
+    return module is not None and any(each in module.bindings for each in node.names)
 
 
 def is_unbound(name: str, home: str, project: Project) -> bool:
@@ -229,16 +234,3 @@ def _may_bind(module: ModuleFile, name: str) -> bool:
     if module.stars or "__getattr__" in module.bindings or name in module.rebound:
         return True
     return _BINDS_OTHERWISE.search(module.source.text) is not None
-
-
-def _is_built(module: str, project: Project) -> bool:
-    """Whether a module may come from elsewhere: compiled or generated, as its name or what builds the project says."""
-    name = module.rpartition(".")[2]
-    paths = (each for each in project.saying((name,)) or () if PurePath(each).name == "setup.py")
-    scripts = (text.text for each in paths if (text := project.text_of(each)) is not None)
-    built = re.compile(rf"['\"/.]{re.escape(name)}['\"]")
-    if _GENERATED.search(name) is not None or any(map(built.search, scripts)):
-        return True
-    root = root_of(os.path.dirname(project.path))
-    held = (project.text_of(os.path.join(root, each)) for each in _BUILDING)
-    return any(re.search(rf"\b{re.escape(name)}\b", each.text) for each in held if each is not None)
