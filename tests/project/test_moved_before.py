@@ -211,3 +211,42 @@ def test_a_lost_move_that_a_later_line_makes(tmp_path: Path, line: str, expected
     root = application(tmp_path, helper=HELPER, main=HEAD + LABELS.format(line=line))
     assert [each for each in found(root) if "TDL001" in each] == expected
     assert "main.py:TDL001" in found(root, "TDL001")
+
+
+POLICY = """
+class Policy(torch.nn.Module):
+    def __init__(self, size, mean):
+        super().__init__()
+        self.mean = mean.to(device)
+        if size > 1:
+            MADE
+            self.spread.to(device)
+        else:
+            self.spread = torch.zeros(size, device=device)
+
+    def forward(self, x):
+        return (x - self.mean) * self.spread
+
+if __name__ == "__main__":
+    print(Policy(3, torch.ones(3))(torch.ones(3, device=device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_found"),
+    [
+        ("self.spread = torch.nn.Parameter(torch.zeros(size, device=device))", False),
+        ("self.spread = torch.nn.Parameter(torch.ones(size).to(device).float())", False),
+        ("self.spread = torch.nn.Parameter(torch.zeros(size, device=device))\n            print(size)", False),
+        ("self.spread = torch.nn.Parameter(torch.zeros(size))", True),
+        ("self.spread = torch.zeros(size, device='cpu')", True),
+        ("self.spread = torch.zeros(size, device=device) + torch.ones(size)", True),
+        ("self.spread = torch.zeros(size, device=device)\n            self.spread = torch.ones(size)", True),
+        ("self.spread = torch.zeros(size, device=device)\n            device = mean.device", True),
+    ],
+)
+def test_a_lost_move_of_what_was_just_made_there(tmp_path: Path, made: str, is_found: bool) -> None:
+    """Be it in what others use: the lines right before are known whoever calls them."""
+    root = application(tmp_path, helper=HELPER, main=HEAD + POLICY.replace("MADE", made))
+    assert ("main.py:TDL001" in found(root)) is is_found
+    assert "main.py:TDL001" in found(root, "TDL001")

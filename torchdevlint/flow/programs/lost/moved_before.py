@@ -13,19 +13,20 @@ from functools import cached_property
 
 from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.programs.lost.moved_results import place_in_words
+from torchdevlint.flow.programs.lost.moved_results import place_in_words, statements_before
 from torchdevlint.flow.programs.texts.places import expression_of, first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import MOST_FILES, CallSite, argument_of
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.functions import FunctionNode
-from torchdevlint.source.nodes import nodes_in, own_assignments_in, own_nodes_in
+from torchdevlint.source.nodes import assignment_of, nodes_in, own_assignments_in, own_nodes_in
 
 _MOVED, _UNPICKLED, _OTHER = "moved", "unpickled", "other"
 _UNKNOWN = frozenset({_OTHER})
 _Origins = frozenset[str]
 _SAME_PLACE = frozenset().union(torch_api.METHOD_TENSOR, torch_api.DTYPE_METHODS)
+_WRAPPING = frozenset("torch.nn.Parameter torch.nn.parameter.Parameter torch.autograd.Variable".split())
 _JOINING = frozenset("torch.stack torch.cat torch.concat list tuple reversed sorted iter next".split())
 _FILLING = frozenset({"append", "extend", "insert"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -45,6 +46,46 @@ def is_moved_before(tree: ast.Module, fact: DiscardedMove, project: Project) -> 
     if not found or _OTHER in found:
         return False
     return _UNPICKLED not in found or _is_pickled_after(words, project)
+
+
+def is_made_there(tree: ast.Module, fact: DiscardedMove) -> bool:
+    """Whether the block of a lost move has just made its tensor where it is to go, in the same words, or moved it so.
+
+    A parameter is where the tensor is that it is made of.
+    """
+    move = expression_of(tree, fact.at)
+    words = place_in_words(move) if isinstance(move, ast.Call) else ""
+    before = statements_before(tree, fact)
+    bound = next((each for each in reversed(before) if fact.receiver in _paths_bound_by(each)), None)
+    made = assignment_of(bound)
+    if not words or made is None or [dotted_path(each) for each in made.targets] != [fact.receiver]:
+        return False
+    since = before[before.index(bound) + 1 :] if bound is not None else []
+    is_place_kept = not any(_may_bind(each, words) for each in since)
+    return is_place_kept and _placed_in_words(made.value) == words
+
+
+def _paths_bound_by(statement: ast.stmt) -> set[str | None]:
+    kinds = (ast.Name, ast.Attribute)
+    named = (each for kind in kinds for each in nodes_in(statement, kind))
+    return {dotted_path(each) for each in named if not isinstance(each.ctx, ast.Load)}  # type: ignore[attr-defined]
+
+
+def _may_bind(statement: ast.stmt, words: str) -> bool:
+    return any(path is not None and path in words for path in _paths_bound_by(statement))
+
+
+def _placed_in_words(value: ast.expr) -> str:
+    """Where a value is made or moved to, as it is written; one that wraps it, or comes after, changes nothing."""
+    while isinstance(value, ast.Call) and not place_in_words(value):
+        is_method = isinstance(value.func, ast.Attribute) and value.func.attr in _SAME_PLACE
+        if is_method and isinstance(value.func, ast.Attribute) and not public_path(value.func).startswith("torch."):
+            value = value.func.value
+        elif public_path(value.func) in _WRAPPING and value.args:
+            value = value.args[0]
+        else:
+            return ""
+    return place_in_words(value) if isinstance(value, ast.Call) else ""
 
 
 def _is_pickled_after(words: str, project: Project) -> bool:

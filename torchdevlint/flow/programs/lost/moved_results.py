@@ -76,11 +76,20 @@ def is_moved_next(tree: ast.Module, fact: DiscardedMove) -> bool:
 
 def statements_behind(tree: ast.Module, fact: DiscardedMove) -> list[ast.stmt]:
     """The statements that follow a lost move in its block."""
+    return _around(tree, fact)[1]
+
+
+def statements_before(tree: ast.Module, fact: DiscardedMove) -> list[ast.stmt]:
+    """The statements that come before a lost move in its block."""
+    return _around(tree, fact)[0]
+
+
+def _around(tree: ast.Module, fact: DiscardedMove) -> tuple[list[ast.stmt], list[ast.stmt]]:
     for block in _blocks_in(tree):
         for at, each in enumerate(block):
             if _is_at(each, fact):
-                return block[at + 1 :]
-    return []
+                return block[:at], block[at + 1 :]
+    return [], []
 
 
 def _blocks_in(tree: ast.Module) -> list[list[ast.stmt]]:
@@ -88,7 +97,7 @@ def _blocks_in(tree: ast.Module) -> list[list[ast.stmt]]:
     around: list[ast.FunctionDef | ast.For | ast.While | ast.With | ast.If]
     around = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.For), *nodes_in(tree, ast.While)]
     around += [*nodes_in(tree, ast.With), *nodes_in(tree, ast.If)]
-    return [tree.body, *(each.body for each in around)]
+    return [tree.body, *(each.body for each in around), *(each.orelse for each in nodes_in(tree, ast.If))]
 
 
 def _is_at(node: ast.stmt, fact: DiscardedMove) -> bool:
