@@ -530,3 +530,46 @@ def test_a_device_that_the_top_level_says_is_a_setting(tmp_path: Path) -> None:
     other = 'from weighing import weighing\n\nprint(weighing([1.0], True, "cpu"))\n'
     root = application(tmp_path, helper=ASKING, weighing=DRAWN, main=DRAWING, other=other)
     assert "weighing.py:TDL014" in found(root)
+
+
+SCORES = """import torch
+from helper import place
+from torch import nn
+
+def test(net, loader, best=False):
+    if best == True:
+        net.load_state_dict(torch.load("best.pt"))
+    for x, _ in loader:
+        print(net(x.to(place())))
+
+if __name__ == "__main__":
+    net = nn.Linear(3, 3).to(place())
+    test(net, [(torch.ones(3), 1)], best=False)
+"""
+SPLITS = """PARTS = ["train", "test"]
+
+def test(split):
+    return PARTS.index(split)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "others", "is_found"),
+    [
+        pytest.param("", "", {}, False, id="said elsewhere"),
+        pytest.param("best=False)\n\n", "best=True)\n\n", {}, False, id="not called so"),
+        pytest.param("1)], best=False", "1)], best=True", {}, True, id="called so"),
+        pytest.param("    test(net,", "    run = test\n    run(net,", {}, True, id="handed on"),
+        pytest.param("", "", {"more": "from scores import test\n\ntest(None, [], True)\n"}, True, id="imported"),
+        pytest.param("", "", {"more": "import importlib\nimportlib.import_module('scores')\n"}, True, id="by a text"),
+    ],
+)
+def test_a_script_that_nobody_imports(
+    tmp_path: Path, old: str, new: str, others: dict[str, str], is_found: bool
+) -> None:
+    """What others say by the name of a function is nothing to it: here a part of the data."""
+    files = {"splits": SPLITS, "scores": SCORES.replace(old, new), **others}
+    root = application(tmp_path, helper=ASKING, **files)
+    (root / "data.yaml").write_text("parts: [train, test]\n")
+    tree.forget()
+    assert ("scores.py:TDL201" in found(root)) is is_found

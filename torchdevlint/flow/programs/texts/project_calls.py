@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from pathlib import PurePath
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.texts.places import holds
@@ -14,12 +15,15 @@ from torchdevlint.flow.scope.call_sites import MOST_FILES, calls_of, reads_of, r
 from torchdevlint.flow.scope.imported_names import defined, definitions
 from torchdevlint.flow.scope.names import dotted_path, last_name, parameter_names
 from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.packaging import declared_commands
 from torchdevlint.project.uses import Project
 from torchdevlint.source.functions import FunctionNode, functions_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 from torchdevlint.source.notebook import NOTEBOOK
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LOADING = "import_module __import__ run_module run_path spec_from_file_location _target_".split()
+"""How a file is come to that no import statement names."""
 CalledPlace = tuple[ModuleFile, FunctionNode, "ast.ClassDef | None"]
 """A function, the file that it stands in, and the class that it is a method of."""
 Sites = list[tuple[ModuleFile, ast.Call]]
@@ -57,12 +61,11 @@ class ProjectCalls:
 
     def found(self, home: str, name: str, told: Told | None = None) -> Sites | None:
         """The same, where `told` tells of a file that may mean the name which reads call something else, or nothing."""
-        files, beside = self.files_saying(name), self._project.saying((name,), beside_code=True)
-        notebooks = self._notebooks_of(beside or ())
-        if files is None or beside is None or notebooks is None:
+        files = [self._own] if home == self._own.path and self._is_apart else self._all_saying(name)
+        if files is None:
             return None
         found: Sites = []
-        for file in (*files, *notebooks):
+        for file in files:
             if self._means_another(file, home, name):
                 continue
             more, known = ([], 0) if told is None else told(file, name)
@@ -74,6 +77,27 @@ class ProjectCalls:
                 return None
             found += [(file, each) for each in (*held[0], *renamed)] + (more or [])
         return found
+
+    def _all_saying(self, name: str) -> list[ModuleFile] | None:
+        """This file and the others, notebooks too, that say a name; None where others may mean it that are not seen."""
+        files, beside = self.files_saying(name), self._project.saying((name,), beside_code=True)
+        notebooks = self._notebooks_of(beside or ())
+        return None if files is None or beside is None or notebooks is None else [*files, *notebooks]
+
+    @cached_property
+    def _is_apart(self) -> bool:
+        """Whether only the file itself may call what it defines: no file or command leads to it, nor may a text.
+
+        Then what others say by the same names is nothing to it: ``test``.
+        """
+        project = self._project
+        if project.saying(()) is None or project.importers(self._own.path):
+            return False
+        commands = declared_commands(project)
+        stem = PurePath(self._own.path).stem
+        if commands is None or any(stem in module.split(".") for module, _ in commands):
+            return False
+        return not any(project.saying((each,)) or project.saying((each,), beside_code=True) for each in _LOADING)
 
     def _calls_of_renamed(self, file: ModuleFile, home: str, name: str) -> list[ast.Call] | None:
         """The calls of a name under another one that a file gives it; None where that is read for something else."""
