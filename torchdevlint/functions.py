@@ -326,10 +326,10 @@ FUNCTIONS = {
     "flow.programs.lost.cared_for_singly": "are_cared_for_singly",
     "flow.programs.lost.differentiated": "is_only_differentiated",
     "flow.programs.lost.kept_for_movers": "is_kept_for_movers is_made_for_movers",
-    "flow.programs.lost.moved_before": "is_moved_before",
+    "flow.programs.lost.moved_before": "is_moved_before is_made_there",
     "flow.programs.lost.moved_results": (
-        "is_moved_where_called is_never_read_again later_reads is_moved_next statements_behind place_in_words"
-        " moves_to_device"
+        "is_moved_where_called is_never_read_again later_reads is_moved_next statements_behind statements_before"
+        " place_in_words moves_to_device"
     ),
     "flow.programs.lost.moving_readers": "is_moved_by_readers",
     "flow.programs.lost.needless_moves": "is_lost_in_vain",
@@ -703,8 +703,10 @@ FUNCTIONS = {
     "patterns": "says_name regex",
     "pool": "each",
     "project.aside": "is_aside is_read_when_imported is_for_old_python",
+    "project.asked_modules": "asked_in is_built is_fetched is_path_plain is_ignored",
     "project.copies": "is_of_copy",
-    "project.locate": "is_elsewhere submodule folder_of is_missing root_of root_around forget",
+    "project.locate": "is_elsewhere submodule folder_of is_missing bare_folder root_of root_around forget",
+    "project.misplaced": "is_beside_its_copy is_in_renamed_root",
     "project.missing": "cannot_be_imported asks_for_what_is_nowhere read_first is_unbound",
     "project.modules": "digest_of is_main_guard asks_for_main bound_by",
     "project.of_tests": "is_of_tests",

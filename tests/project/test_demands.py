@@ -362,3 +362,54 @@ def test_a_switch_that_some_moves_forget(tmp_path: Path, parts: str, count: int)
     """One that most moves obey is there to be set; what another function forgets in the same way demands nothing."""
     root = application(tmp_path, main=SWITCHED, parts=parts, other="")
     assert found(root).count("main.py:TDL012") == count
+
+
+GRAPH = """import torch
+from torch import nn
+
+class Graph(nn.Module):
+    def __init__(self, adaptive):
+        super().__init__()
+        self.adaptive = adaptive
+        self.norm = nn.BatchNorm1d(3)
+        self.edges = nn.Parameter(torch.ones(3))
+        self.fixed = torch.ones(3)
+
+    def forward(self, x):
+        edges = self.edges if self.adaptive else self.fixed.cuda(x.get_device())
+        return self.norm(x) * edges
+"""
+BY_TEXT = """import argparse
+import torch
+from torch import nn
+
+def import_class(name):
+    module, _, owner = name.rpartition(".")
+    return getattr(__import__(module, fromlist=[owner]), owner)
+
+def main(args):
+    net = import_class(args.model)(args.adaptive)MOVED
+    loss = nn.CrossEntropyLoss()MOVED
+    for x, y in args.loader:
+        print(loss(net(x.float()MOVED), y))
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default="graph.Graph")
+    parser.add_argument("--adaptive", action="store_true")
+    parser.add_argument("--loader", default=())
+    main(parser.parse_args())
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "others", "is_found"),
+    [
+        pytest.param(".cuda(0)", {}, False, id="all is sent to CUDA"),
+        pytest.param(".to(args.device)", {}, True, id="a device that is chosen"),
+        pytest.param(".cuda(0)", {"show": BY_TEXT.replace("MOVED", "")}, True, id="another program that needs none"),
+    ],
+)
+def test_a_model_that_is_loaded_by_its_name(tmp_path: Path, moved: str, others: dict[str, str], is_found: bool) -> None:
+    files = {"graph": GRAPH, "main": BY_TEXT.replace("MOVED", moved), **others}
+    assert ("graph.py:TDL304" in found(application(tmp_path, a="", b="", **files))) is is_found

@@ -45,6 +45,10 @@ if __name__ == "__main__":
         ("assert torch.cuda.device_count() > 0", False),
         ("if not torch.cuda.is_available():\n        print('slow')", True),
         ("print(torch.cuda.is_available())", True),
+        ("device = place()\n    if device == 'cpu':\n        raise ValueError", False),
+        ("device = torch.device(place())\n    if device != torch.device('cuda:0'):\n        sys.exit(1)", False),
+        ("device = place()\n    if device == 'cpu':\n        print('slow')", True),
+        ("device = place()\n    if device != 'cuda':\n        print('slow')", True),
         ("if args.gpu is None:\n        return print('which GPU?')", True),
     ],
 )
@@ -286,3 +290,75 @@ def test_a_program_that_counts_and_takes_options(tmp_path: Path, begun: str, mor
     if more:
         files["other"] = f"from nets import Net{more}"
     assert ("nets.py:TDL201" in found(application(tmp_path, **files))) is is_found
+
+
+LOADED = """import argparse
+import torch
+import steps
+from steps import Steps
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def main(args):
+    net, other = nn.Linear(3, 3), nn.Linear(3, 3)
+    state = torch.load(args.weights)
+    net.load_state_dict(state["net"])
+    NEXT
+    for x in torch.ones(2, 3):
+        y = x.to(device) + torch.ones(3).to(device)
+        print(net(y), torch.zeros(3).to(device), torch.eye(3).to(device))
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--weights")
+    main(parser.parse_args())
+"""
+STEPS = """import torch
+
+class Steps:
+    def __init__(self, net, device):
+        self.net = net
+        self.device = device
+
+    def run(self):
+        for step in range(3):
+            self.step(step)
+
+    def step(self, step):
+        self.net.cuda()
+        print(step, self.device)
+
+def track(net, path):
+    device = "cuda"
+    net.to(device)
+    print(net, path)
+
+def show(image, device):
+    print(image.to("cuda"), device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "is_found"),
+    [
+        ("if net is not None:\n        net = net.cuda()", False),
+        ("steps.track(net, args.weights)", False),
+        ("Steps(net, device).run()", False),
+        ("net.to(device)", True),
+        ("if other is not None:\n        other = other.cuda()", True),
+        ("if args.weights:\n        net.cuda()", True),
+        ("if other is not None:\n        net = net.to(device)", True),
+        ("steps.show(torch.ones(3), device)", True),
+        ("Steps(net, device)", True),
+    ],
+)
+def test_what_is_loaded_goes_to_cuda(tmp_path: Path, line: str, is_found: bool) -> None:
+    """The choice of a device is theory where the model goes to CUDA by name, right on from where its state is loaded.
+
+    What else does may be the mistake.
+    """
+    main = LOADED.replace("NEXT", line)
+    root = application(tmp_path, steps=STEPS, main=main)
+    assert ("main.py:TDL201" in found(root)) is is_found
+    assert "main.py:TDL201" in found(root, "TDL201")

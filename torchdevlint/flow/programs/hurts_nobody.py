@@ -123,7 +123,7 @@ class Harm:
             return True
         if fact.is_of_processes and self._project.path.endswith(NOTEBOOK) and is_one_process(self._tree):
             return True
-        if isinstance(fact, DiscardedMove) and is_alone and is_lost_in_vain(self._tree, fact, self._project):
+        if isinstance(fact, DiscardedMove) and is_lost_in_vain(self._tree, fact, self._project, is_alone):
             return True
         is_there = is_alone and is_in_place(self._leading_to.own, fact, self._project)
         if is_there or self._machines.are_where_tensors_are(fact):
@@ -211,7 +211,7 @@ class Harm:
         if isinstance(fact, MIXING) and self._dead_lines.leave_on_cpu(fact):
             return True
         if isinstance(fact, MIXING) and self._is_seen and is_several and not self._on_accelerators.may_show(fact):
-            return True  # all that may come there lies in the project
+            return True
         if not isinstance(fact, (LossNotMoved, MixedDevices, ReadOnHost)) or fact.placed_by_caller:
             return False
         if self._stands_alone and is_several and self._application.is_of_cpu:
@@ -286,14 +286,14 @@ class Harm:
         own = self._leading_to.own
         if not isinstance(place, ast.Call) or own is None:
             return False
-        chooses = self._application.leading.chooses
-        needing = self._machines.needing
+        chooses, needing = self._application.leading.chooses, self._machines.needing
         if self._leading_to.is_so_within(needing.before if chooses else needing.beside, place):
             return True
-        writes = ways_of_writing(own, self._project, place)
-        if is_written_by_this_run(own, self._project, place) or writes.is_so_within(own, place):
+        if (taken := needing.of_what_is_loaded(place, self._tree)) is not None and self._leading_to.is_so(at, taken):
             return True
-        if is_made_as_saved(own, self._project, place):
+        writes = ways_of_writing(own, self._project, place)
+        asked = (is_written_by_this_run, is_made_as_saved)
+        if writes.is_so_within(own, place) or any(each(own, self._project, place) for each in asked):
             return True
         return bool(programs) and all(
             any(ways.are_all_so(each, names, place) for ways in (needing.of(each), writes, needing.in_helpers))

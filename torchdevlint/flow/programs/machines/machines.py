@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
@@ -23,6 +24,7 @@ from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.programs.texts.callers import Callers
 from torchdevlint.flow.programs.texts.cuda_habit import named_in
 from torchdevlint.flow.programs.texts.gpu_choice import GpuChoice, gpu_choice, switched_on, without_switches
+from torchdevlint.flow.programs.texts.looked_up import LOADED_BY_NAME
 from torchdevlint.flow.scope.cuda_literals import (
     is_of_object,
     is_of_own_weight,
@@ -30,7 +32,9 @@ from torchdevlint.flow.scope.cuda_literals import (
     names_cuda_alone,
     sets_current_gpu,
 )
+from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
+from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
 _QUESTION = "torch.cuda.is_available()"
@@ -60,11 +64,25 @@ class Machines:
             return False
         throughout = is_literal and not self._application.choice.is_current_gpu
         is_of_flag = isinstance(fact, IgnoresGivenDevice) and fact.kind == "flag"
-        programs = self._leading_to(fact.at)[2] or self._application.importing_programs
+        programs = self._leading_to(fact.at)[2] or self._application.importing_programs or self._loading_programs
         made = [self._demands.of(each) for each in programs]
         if is_of_flag and any(each.is_mostly_asked for each in made):
             return False  # others like it forget the switch as well, which most obey
         return self._demands.are_made(own, fact.at.row, made, not is_literal, throughout)
+
+    @cached_property
+    def _loading_programs(self) -> list[ModuleFile]:
+        """The programs that load modules by texts, or import what does, where no import names the file.
+
+        If anything comes there, one of them does.
+        """
+        project = self._project
+        if self._callers.importers() or any(project.saying((each,), beside_code=True) for each in LOADED_BY_NAME):
+            return []
+        loading = dict.fromkeys(path for word in LOADED_BY_NAME for path in project.saying((word,)) or ())
+        paths = dict.fromkeys(each for path in loading for each in (path, *project.importers(path)))
+        files = [project.module(each) for each in paths]
+        return [each for each in files if each is not None and is_program(each.tree)]
 
     def describe_gpu(self, at: Span) -> bool:
         """Whether the function around a place, or each program that comes there, surely asks what its GPU is.

@@ -12,15 +12,16 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from torchdevlint.flow.checks.loads.file_names import scopes_of
 from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.programs.texts.blocks import ends, is_left
 from torchdevlint.flow.programs.texts.gpu_choice import gpu_choice
 from torchdevlint.flow.scope.asserted import needed_for
 from torchdevlint.flow.scope.cuda_literals import Scope, asks_gpu, describes_gpu, needs_cuda, waits_for_gpu
-from torchdevlint.flow.scope.names import public_path
+from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, own_nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
 
 _ASKING = ("torch.cuda.is_available", "torch.cuda.device_count")
 
@@ -50,6 +51,19 @@ class NeedingCuda:
         """Where CUDA is needed before a place, in a function that does not ask for it: there it may be a mistake."""
         return Ways(self._project, lambda scope, call: needs_cuda(scope, call) and not _asks_for_cuda(scope))
 
+    def of_what_is_loaded(self, load: ast.Call, tree: ast.Module) -> Ways | None:
+        """Where what a load is for is sent to CUDA by name before it, or surely right on: nobody reads it elsewhere.
+
+        An object that a function is given, or another one keeps, is called alike there.
+        """
+        names = _loaded_into(load, scopes_of(tree, load)[0])
+        return None if not names else Ways(
+            self._project,
+            lambda scope, call: _is_move_of(call, names) and needs_cuda(scope, call),
+            after=True,
+            requires=lambda statement, _: _moves_if_there(statement, names) or _requires_cuda(statement, False),
+        )
+
     @cached_property
     def in_helpers(self) -> Ways:
         """Where CUDA is needed before a place, or surely right on from there, in a function of a file that chooses no
@@ -66,6 +80,46 @@ class NeedingCuda:
     def describing(self) -> Ways:
         """Where a GPU is asked what it is called, or can do, or is waited for, before a place or surely right after."""
         return Ways(self._project, lambda *call: describes_gpu(*call) or waits_for_gpu(*call), after=True)
+
+
+def _loaded_into(load: ast.Call, around: ast.AST) -> frozenset[str]:
+    """What the objects are called, without their owners, that get the state which a load reads."""
+    held = {load}
+    bound = {
+        target.id
+        for each in nodes_in(around, ast.Assign)
+        if held.intersection(inside(each.value))
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    calls = [each for each in nodes_in(around, ast.Call) if last_name(each.func) == "load_state_dict" and each.args]
+    taking = [each.func.value for each in calls if isinstance(each.func, ast.Attribute) and _reads(each, load, bound)]
+    return frozenset(name for each in taking if (name := _name_of(each)))
+
+
+def _reads(call: ast.Call, load: ast.Call, names: set[str]) -> bool:
+    parts = inside(call.args[0])
+    return any(each is load or (isinstance(each, ast.Name) and each.id in names) for each in parts)
+
+
+def _name_of(node: ast.expr) -> str:
+    return (dotted_path(node) or "").removesuffix(".module").rpartition(".")[2]
+
+
+def _is_move_of(call: ast.Call, names: frozenset[str]) -> bool:
+    function = call.func
+    return isinstance(function, ast.Attribute) and function.attr in ("cuda", "to") and _name_of(function.value) in names
+
+
+def _moves_if_there(statement: ast.stmt, names: frozenset[str]) -> bool:
+    """Whether an object is moved to CUDA if there is one, as there is where its state is loaded."""
+    if not isinstance(statement, ast.If) or not isinstance(test := statement.test, ast.Compare):
+        return False
+    is_there = isinstance(test.ops[0], ast.IsNot) and _name_of(test.left) in names
+    moves = (each.value for each in statement.body if isinstance(each, (ast.Assign, ast.Expr)))
+    return is_there and any(
+        isinstance(each, ast.Call) and _is_move_of(each, names) and last_name(each.func) == "cuda" for each in moves
+    )
 
 
 def _is_told_nothing(scope: Scope) -> bool:
@@ -96,7 +150,18 @@ def _requires_cuda(statement: ast.stmt, returning: bool) -> bool:
         return False
     test = statement.test
     refused = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else [test]
-    return any(isinstance(each, ast.UnaryOp) and _is_there(each.operand) for each in refused)
+    return any((isinstance(each, ast.UnaryOp) and _is_there(each.operand)) or _is_of_cpu(each) for each in refused)
+
+
+def _is_of_cpu(test: ast.expr) -> bool:
+    """Whether a test is true where the device is the CPU: ``device == "cpu"``, ``device != torch.device("cuda")``."""
+    if not isinstance(test, ast.Compare) or len(test.ops) > 1 or "device" not in (dotted_path(test.left) or ""):
+        return False
+    place = device_spec(test.comparators[0])
+    named = place.value if isinstance(place, ast.Constant) else None
+    if not isinstance(named, str):
+        return False
+    return named == "cpu" if isinstance(test.ops[0], ast.Eq) else isinstance(test.ops[0], ast.NotEq) and "cuda" in named
 
 
 def _is_there(test: ast.expr) -> bool:
