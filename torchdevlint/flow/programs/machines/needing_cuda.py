@@ -17,8 +17,16 @@ from torchdevlint.flow.programs.reached.ways import Ways
 from torchdevlint.flow.programs.texts.blocks import ends, is_left
 from torchdevlint.flow.programs.texts.gpu_choice import gpu_choice
 from torchdevlint.flow.scope.asserted import needed_for
-from torchdevlint.flow.scope.cuda_literals import Scope, asks_gpu, describes_gpu, needs_cuda, waits_for_gpu
-from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name, public_path
+from torchdevlint.flow.scope.cuda_literals import (
+    Scope,
+    asks_gpu,
+    describes_gpu,
+    is_cuda,
+    is_settled,
+    needs_cuda,
+    waits_for_gpu,
+)
+from torchdevlint.flow.scope.names import device_spec, dotted_path, last_name, places_in, public_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
@@ -54,12 +62,13 @@ class NeedingCuda:
     def of_what_is_loaded(self, load: ast.Call, tree: ast.Module) -> Ways | None:
         """Where what a load is for is sent to CUDA by name before it, or surely right on: nobody reads it elsewhere.
 
-        An object that a function is given, or another one keeps, is called alike there.
+        An object that a function is given, or another one keeps, is called alike there. A function that sends something
+        to a chosen device as well names CUDA by mistake.
         """
         names = _loaded_into(load, scopes_of(tree, load)[0])
         return None if not names else Ways(
             self._project,
-            lambda scope, call: _is_move_of(call, names) and needs_cuda(scope, call),
+            lambda scope, call: _is_move_of(call, names) and needs_cuda(scope, call) and not _takes_chosen(scope),
             after=True,
             requires=lambda statement, _: _moves_if_there(statement, names) or _requires_cuda(statement, False),
         )
@@ -104,6 +113,13 @@ def _reads(call: ast.Call, load: ast.Call, names: set[str]) -> bool:
 
 def _name_of(node: ast.expr) -> str:
     return (dotted_path(node) or "").removesuffix(".module").rpartition(".")[2]
+
+
+def _takes_chosen(scope: Scope) -> bool:
+    """Whether a function, or the top level, sends something to a device that is neither CUDA by name nor a tensor's."""
+    calls = own_nodes_in(scope.function or scope.tree, ast.Call)
+    places = (place for each in calls for place in places_in(each))
+    return any(not is_settled(each) and not is_cuda(scope, each) for each in places)
 
 
 def _is_move_of(call: ast.Call, names: frozenset[str]) -> bool:
