@@ -13,10 +13,12 @@ from typing import NamedTuple
 from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.checks.forgotten.left_in_one_case import places, says_place
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.plain_moves import is_plain_move, place_of
 from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.others import named, resolved
+from torchdevlint.flow.state.values import Cls, Func
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
@@ -25,7 +27,7 @@ _MODEL = regex(
     r"(?:Actor|Critic|Policy|Net|Network|Model|Encoder|Decoder|Generator|Discriminator|Classifier|Transformer|Head"
     r"|Extractor)$"
 )
-"""How names of classes of models end."""
+"""How names of classes of models end, where no file shows the class."""
 _KEEPS = torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | {"to", "cuda"}
 
 
@@ -42,6 +44,7 @@ def look(machine: Machine) -> None:
         if placing.isdisjoint(owner.body):
             continue
         made = [each for method in owner.body if isinstance(method, FunctionNode) for each in _made_by(method)]
+        made = [each for each in made if _makes_model(machine, each.call)]
         moved = [each.move for each in made if each.move is not None]
         left = [each for each in made if each.move is None]
         if len(left) != 1 or not moved or len(set(map(place_of, moved))) != 1:
@@ -61,9 +64,16 @@ def _made_by(method: FunctionNode) -> list[_Made]:
                 return []
             move = value
         value = value.func.value
-    if not isinstance(value, ast.Call) or _MODEL.search(last_name(value.func)) is None or method.decorator_list:
-        return []
-    return [_Made(method, value, move)]
+    return [_Made(method, value, move)] if isinstance(value, ast.Call) and not method.decorator_list else []
+
+
+def _makes_model(machine: Machine, call: ast.Call) -> bool:
+    """Whether a call makes an object of a class of Modules, or of one that no file shows and that is named so."""
+    first = machine.globals.get(first_name(dotted_path(call.func) or ""))
+    made = resolved(named(first, call.func, machine.others), machine.others)
+    if isinstance(made, Cls) and (made.info.is_module or made.info.resolved):
+        return made.info.is_module
+    return not isinstance(made, Func) and _MODEL.search(last_name(call.func)) is not None
 
 
 def _is_moved_by_others(owner: ast.ClassDef, method: FunctionNode) -> bool:
