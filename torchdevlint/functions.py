@@ -632,7 +632,7 @@ FUNCTIONS = {
     "flow.scope.taken_by_torch": "is_converted is_index_of_method takes_tensor takes_weight",
     "flow.scope.tested_places": "on_tested_accelerator asked_off_host",
     "flow.scope.traced": "@functions_when_traced",
-    "flow.scope.two_arms": "is_chosen_between",
+    "flow.scope.two_arms": "is_chosen_between are_in_two_arms",
     "flow.scope.type_tests": "typed_by",
     "flow.scope.unconditional": "straight",
     "flow.scope.used_with_moved": "is_used_with is_left_alone is_used_together",
@@ -684,6 +684,7 @@ FUNCTIONS = {
     "flow.telling.revealed": "revealed",
     "flow.telling.values": "tell place_of words_for conditions_in_words dimensions_in_words is_known",
     "flow.verdicts": "founded led_to not_told_there with_causes nearest",
+    "flow.vouch.arrays": "gives_tensor_to_others",
     "flow.vouch.bound": (
         "surely_bound bound_anew steady scopes_around binds times_bound bound_at_the_end blocks_around @blocks"
     ),

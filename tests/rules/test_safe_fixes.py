@@ -130,6 +130,9 @@ KEPT = {
         LIST.format(read="concatenate(outs)"),
         RESULTS.format(bound="pred, target = torch.relu(x), x.abs()", read="np.add(target, pred)"),
         RESULTS.format(bound="target, pred = run(x)", read="np.add(target, pred)"),
+        RESULTS.format(bound="pred = torch.relu(x)", read="(1 - np.tanh(pred)) * x"),
+        RESULTS.format(bound="near = np.tanh(torch.relu(x))", read="2 * near + x"),
+        RESULTS.format(bound="near = np.tanh(torch.relu(x))\n    near += x", read="near"),
     ],
     "TDL003": [
         PACKED.format(lines=f"y, _ = self.rnn(x, h)\n        return {UNPACK}(y)"),
@@ -182,6 +185,8 @@ CHANGED = {
     "TDL006": [
         (RESULTS.format(bound="pred, size = torch.relu(x), len(x)", read="np.add(pred, size)"), "(pred", "(pred.cpu()"),
         (RESULTS.format(bound="pred = torch.relu(x)", read="np.add(pred, 1)"), "(pred", "(pred.cpu()"),
+        (RESULTS.format(bound="pred = torch.relu(x)", read="1 - np.tanh(pred)"), "(pred", "(pred.cpu()"),
+        (RESULTS.format(bound="pred = torch.relu(x)", read="np.cumsum(pred) * len(x)"), "(pred", "(pred.cpu()"),
         (OTHERS.format(read="x.numpy()"), "round(x", "round(x.cpu()"),
     ],
     "TDL001": [

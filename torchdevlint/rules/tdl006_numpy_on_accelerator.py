@@ -48,7 +48,8 @@ is `.detach().cpu().numpy()`; a single number is had by `.item()`, a nested list
 The fix puts `.cpu()` behind the tensor, and `.detach()` before it where the tensor is a parameter. It is safe where
 the tensor is read by `.numpy()`, since `.cpu()` gives the same numbers, and the tensor itself on the CPU. It is unsafe
 where another function reads what a model of unknown class gave: that may be a tuple or a dict, which has no `.cpu()`.
-A list of tensors that has a name is copied item by item, which is unsafe, since it may hold other things as well.
+A list of tensors that has a name is copied item by item, which is unsafe, since it may hold other things as well. So is
+a copy for a function such as `np.tanh`, which gives a tensor back, where that meets others: these may be elsewhere.
 
 ## What it cannot see
 Tensors that come out of functions of other files, and models whose move is not seen. Axes of matplotlib
@@ -137,7 +138,7 @@ def _fix(fact: ReadOnHost) -> Fix | None:
     edits = call_added(value.text, value.span, copy) if fact.surely or fact.opaque else ()
     if not edits:
         return None
-    sure = Applicability.UNSAFE if fact.opaque else Applicability.SAFE
+    sure = Applicability.UNSAFE if fact.opaque or fact.meets_others else Applicability.SAFE
     return Fix(sure, f"append {code(copy)} to {code(value.text)}", edits)
 
 

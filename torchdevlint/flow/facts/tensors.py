@@ -209,6 +209,8 @@ class ReadOnHost(Fact, frozen=True):
     """A call gives the function what was put on an accelerator."""
     led_by: Operand | None = None
     """The call in this file that leads to a read in another file, of what this file has put on an accelerator."""
+    meets_others: bool = False
+    """NumPy gives a tensor back, which may then meet others that are on the accelerator."""
 
 
 class IgnoresGivenDevice(Fact, frozen=True):

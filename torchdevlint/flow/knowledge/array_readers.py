@@ -28,6 +28,18 @@ _PASSES_ON = (
 """What takes sizes, gives what it gets to functions of the caller, or takes rows of it by an index, as
 `train_test_split` of scikit-learn 1.9.1 did where it was executed; the other two do so by the same helper."""
 
+GIVE_TENSORS = frozenset(
+    f"numpy.{name}"
+    for name in """
+    abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil conj conjugate cos cosh deg2rad
+    degrees divide equal exp exp2 expm1 fabs float_power floor floor_divide fmax fmin fmod greater greater_equal hypot
+    isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
+    logical_xor maximum minimum mod multiply negative not_equal positive power rad2deg radians reciprocal remainder rint
+    sign sin sinh sqrt square subtract tan tanh true_divide trunc
+    """.split()
+)
+"""Functions of NumPy that give a tensor of the CPU where they get one, by its ``__array_wrap__``: the `ufunc` ones."""
+
 
 @lru_cache(maxsize=4096)
 def reads_on_host(name: str) -> bool:

@@ -42,7 +42,8 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     """A key for the test that its negation shares.
 
     Tests of different calls are different, and so are those of different loop rounds, unless no loop can change them.
-    A flag that only ``__init__`` sets says the same in all methods: objects of one class are taken to agree on it.
+    A flag that only ``__init__`` sets says the same in all methods, compared with literals or as it is: objects of one
+    class are taken to agree on it.
     So does what is asked of names that are bound once, in all functions that see these.
     """
     scope = frame.function or frame.machine.reading.tree_here
@@ -50,9 +51,10 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     if asked is None or asked.scope != id(scope):
         asked = test.__dict__[_ASKED] = _Asked(frame, test, scope)
     test = asked.spelled or test
-    at, text = "", asked.text
+    at, text, path = "", asked.text, asked.literals[0] if asked.literals is not None else ""
     if asked.flag is not None and frame.owner is not None:
-        at, text = _flag_of_objects(frame.owner, frame.function, asked.flag)
+        at, flag = _flag_of_objects(frame.owner, frame.function, asked.flag)
+        text, path = flag + text.removeprefix(asked.flag[0]), flag if path else ""
     if not (at or frame.machine.reading.is_elsewhere or asked.is_of_scope(test, scope)):
         at = _bound_around(frame, asked.paths(test))
     at = at or f"{frame.activation}.{frame.loop_round if frame.loop_round and asked.changes(test, scope) else 0}:"
@@ -61,7 +63,7 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
         return switched(at + text, asked.absent), asked.positive
     if literals is None:
         return at + text, asked.positive
-    return compared(at + text, at + literals[0], *literals[1:]), asked.positive
+    return compared(at + text, at + path, *literals[1:]), asked.positive
 
 
 def _bound_around(frame: Frame, asked: frozenset[str] | None) -> str:
@@ -191,9 +193,10 @@ class _Asked:
         else:
             text = text_of(test)
         self.text, self.positive = text, positive
-        self.flag = _FLAG.match(text)
-        self.absent = text.endswith(" None") if of_device else None
         self.literals = _compared(test, scope)
+        compares = self.literals is not None and text.startswith(f"{self.literals[0]} ")
+        self.flag = _FLAG.match(self.literals[0] if compares and self.literals is not None else text)
+        self.absent = text.endswith(" None") if of_device else None
 
     def paths(self, test: ast.expr) -> frozenset[str] | None:
         """The names and attributes whose values alone decide about the test; None if that cannot be told."""

@@ -10,9 +10,10 @@ from torchdevlint.flow.events import Wrapped
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import targets_by_value
 from torchdevlint.flow.scope.names import dotted_path, public_path
+from torchdevlint.flow.scope.two_arms import are_in_two_arms
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP, Device, Origin, literal
-from torchdevlint.flow.state.joins import choose
+from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Dev, Func, Library, Obj, Seq, Value
@@ -29,7 +30,7 @@ def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
 
     A function that is compiled does what it did before.
     """
-    inner = _not_wrapped_yet(arguments.value(0, "module"), node, name)
+    inner = _not_wrapped_yet(frame, arguments.value(0, "module"), node, name)
     if name == "torch.compile" and not arguments.positional:
         return UNKNOWN
     if name == "torch.compile" and isinstance(inner, Func):
@@ -58,21 +59,31 @@ def _is_name_of_wrapper(name: str) -> bool:
     return _WRAPPERS.search(name) is not None and not name.startswith("torch.")
 
 
-def _not_wrapped_yet(model: Value, node: ast.Call, name: str) -> Value:
+def _not_wrapped_yet(frame: Frame, model: Value, node: ast.Call, name: str) -> Value:
     """What an attribute held before a call wrapped it: what this very call gave is no part of it.
 
-    Nor is a `DataParallel` that some paths alone have made, where a `DistributedDataParallel` is made, and the reverse:
-    a process that drives all GPUs is none of several, whatever names the two conditions have.
+    Nor is what the other arm of a test wraps, nor a `DataParallel` that some paths alone have made, where a
+    `DistributedDataParallel` is made, and the reverse: a process that drives all GPUs is none of several, whatever
+    names the two conditions have.
     """
-    if not isinstance(model, Choice):
-        return model
     others = _PARALLEL.difference((name.rpartition(".")[2],)) if name.endswith("DataParallel") else ()
-    left = [each for each in model.alternatives if not _is_left_out(each[1], node, others)]
-    return choose(left) if left else model
+    held = [each for each in alternatives(model) if not _is_of_other_arm(frame, each[1], node)]
+    if not held:
+        return UNKNOWN
+    if len(held) == 1 and not isinstance(model, Choice):
+        return model
+    left = [each for each in held if not _is_left_out(each[1], node, others)]
+    return choose(left or held)
 
 
 def _is_left_out(value: Value, node: ast.Call, others: Container[str]) -> bool:
     return isinstance(value, Library) and (value.made_at is node or value.name.rpartition(".")[2] in others)
+
+
+def _is_of_other_arm(frame: Frame, value: Value, node: ast.Call) -> bool:
+    """Whether a wrapper is made in the other arm of a test that holds a place."""
+    made_at = value.made_at if isinstance(value, Library) and value.prefix else None
+    return made_at is not None and frame.function is not None and are_in_two_arms(frame.function, made_at, node)
 
 
 _PARALLEL = frozenset({"DataParallel", "DistributedDataParallel"})

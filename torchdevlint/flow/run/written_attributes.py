@@ -34,7 +34,7 @@ def write(attributes: dict[str, Value], name: str, value: Value, first: Conditio
     known = attributes.get(name)
     if known is None or (type(value) in _ONE and known == value) or (_is_unsaid(known) and _is_kept(value)):
         attributes[name] = value
-    elif _are_arms(known, first, conditions) and _is_fresh_in_one(both := join(known, value, first, conditions)):
+    elif _are_arms(known, first, conditions) and _are_told_apart(both := join(known, value, first, conditions)):
         attributes[name] = both
     elif not (_is_kept(known) and _stays(value)) and not is_made_alike(known, value):
         attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
@@ -48,6 +48,12 @@ def _are_arms(known: Value, first: Conditions, conditions: Conditions) -> bool:
     """Whether each of what is known was written in another arm of a test, so that an instance holds one of them."""
     held = known.alternatives if isinstance(known, Choice) else ((first, known),)
     return not any(compatible(each, conditions) for each, _ in held)
+
+
+def _are_told_apart(value: Value) -> bool:
+    """Whether the arms matter to what is kept: one holds a fresh tensor, or each a layer or metric of a library."""
+    held = [each for _, each in alternatives(value)]
+    return _is_fresh_in_one(value) or all(isinstance(each, Library) and each.module for each in held)
 
 
 def _is_fresh_in_one(value: Value) -> bool:

@@ -92,10 +92,16 @@ _RESIZES = frozenset("add append clear discard extend insert pop popitem remove 
 
 
 def is_bound_anew(path: str, scope: AnyFunction | ast.Module) -> bool:
-    """Whether a function binds a name or attribute, one that it has from elsewhere, or more than once."""
+    """Whether a function binds a name or attribute, one that it has from elsewhere, or more than once.
+
+    What ``__init__`` puts on its own object is there but from then on.
+    """
     root, dot, _ = path.partition(".")
     given = isinstance(scope, ast.Module) or root not in parameter_names(scope)
-    return times_bound(scope).get(root, 0) > given or (bool(dot) and path in _attributes_stored(scope))
+    if times_bound(scope).get(root, 0) > given:
+        return True
+    makes = root == "self" and getattr(scope, "name", "") == "__init__"
+    return bool(dot) and _attributes_stored(scope).get(path, 0) > makes
 
 
 @once_a_node
@@ -105,5 +111,5 @@ def times_bound(scope: AnyFunction | ast.Module) -> Counter[str]:
 
 
 @once_a_node
-def _attributes_stored(scope: AnyFunction | ast.Module) -> frozenset[str | None]:
-    return frozenset(dotted_path(each) for each in nodes_in(scope, ast.Attribute) if isinstance(each.ctx, ast.Store))
+def _attributes_stored(scope: AnyFunction | ast.Module) -> Counter[str | None]:
+    return Counter(dotted_path(each) for each in nodes_in(scope, ast.Attribute) if isinstance(each.ctx, ast.Store))

@@ -17,5 +17,14 @@ def is_chosen_between(function: AnyFunction, one: ast.AST, other: ast.AST) -> bo
     return any(_holds(arm, one) != _holds(arm, other) for arm in arms)
 
 
+def are_in_two_arms(function: AnyFunction, one: ast.AST, other: ast.AST) -> bool:
+    """Whether one of two places is in one arm of a test, and the other one in the other arm: no call runs both."""
+    return any(
+        (_holds(each.body, one) and _holds(each.orelse, other))
+        or (_holds(each.body, other) and _holds(each.orelse, one))
+        for each in own_nodes_in(function, ast.If)
+    )
+
+
 def _holds(arm: ast.AST | Sequence[ast.AST], node: ast.AST) -> bool:
     return any(is_inside(node, each) for each in ((arm,) if isinstance(arm, ast.AST) else arm))

@@ -8,6 +8,7 @@ they meet need not be known. Lengths, texts, and what is moved later, or read on
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -60,12 +61,18 @@ def _note_end(event: FileEnded) -> None:
     if not moves_any(machine, _LEAST_MOVED):
         return
     for scope in (machine.tree, *functions_that_place(machine.tree)):
-        for name, left, move in (*_in_displays(scope), *_in_calls(scope), *_in_statements(scope)):
+        in_displays = list(_in_displays(scope))
+        times = Counter(ast.unparse(left.node) for _, left, _ in in_displays)
+        in_displays = [each for each in in_displays if times[ast.unparse(each[1].node)] == 1]
+        for name, left, move in (*in_displays, *_in_calls(scope), *_in_statements(scope)):
             record(machine, scope, "beside", left.node, move.node, at=left.node, name=name)
 
 
 def _in_displays(scope: Scope) -> Iterator[tuple[str, _Part, _Part]]:
-    """What is left in ``return (a.to(device), b.to(device), c)``, and in a dict of a name or a result."""
+    """What is left in ``return (a.to(device), b.to(device), c)``, and in a dict of a name or a result.
+
+    What several of them leave is left on purpose, as lengths are.
+    """
     values = [each.value for each in own_nodes_in(scope, ast.Return)]
     values += [each.value for each in own_assignments_in(scope)]
     for value in values:

@@ -42,6 +42,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_of_module
 from torchdevlint.flow.state.values import Ref, Seq, Tensor, Unknown, Value
+from torchdevlint.flow.vouch.arrays import gives_tensor_to_others
 from torchdevlint.flow.vouch.devices import is_only_tensor
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in
@@ -117,6 +118,7 @@ def _note(
             as_given=_is_as_given(state, value),
             of_argument=came_as_argument(frame, value),
             led_by=_led_by(frame, node, value_node, value),
+            meets_others=gives_tensor_to_others(frame.function or machine.tree, node),
         ),
         state,
         value.device.name if argument is None and value.device.origin is Origin.ARGUMENT else argument,
