@@ -199,11 +199,11 @@ def write_attribute(receiver: Value, name: str, value: Value, where: Conditions 
     if where and not first and name in info.attributes and is_made_alike(info.attributes[name], value):
         first = info.written_if[name] = where  # a call had settled the test around it
     value = as_given(info, name, value)
-    write(info.attributes, name, value, first, where)
+    write(info.attributes, name, value, first, where, info.is_module)
     if info.is_module:
         tell_sizes(info, name, value)
     if receiver.made_at is None:
-        write(info.apart_from_calls, name, value, first, where)
+        write(info.apart_from_calls, name, value, first, where, info.is_module)
     return value
 
 

@@ -29,12 +29,24 @@ from torchdevlint.flow.state.values import (
 )
 
 
-def write(attributes: dict[str, Value], name: str, value: Value, first: Conditions, conditions: Conditions) -> None:
-    """Joins what is known with a further value; `first` are the conditions of what was written first."""
+def write(
+    attributes: dict[str, Value],
+    name: str,
+    value: Value,
+    first: Conditions,
+    conditions: Conditions,
+    of_module: bool = False,
+) -> None:
+    """Joins what is known with a further value; `first` are the conditions of what was written first.
+
+    The layers of a Module are what they are under any of its options; so is what it makes of its inputs.
+    """
     known = attributes.get(name)
     if known is None or (type(value) in _ONE and known == value) or (_is_unsaid(known) and _is_kept(value)):
         attributes[name] = value
-    elif _are_arms(known, first, conditions) and _are_told_apart(both := join(known, value, first, conditions)):
+    elif _are_arms(known, first, conditions) and _are_told_apart(
+        both := join(known, value, first, conditions), of_module
+    ):
         attributes[name] = both
     elif not (_is_kept(known) and _stays(value)) and not is_made_alike(known, value):
         attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
@@ -50,10 +62,11 @@ def _are_arms(known: Value, first: Conditions, conditions: Conditions) -> bool:
     return not any(compatible(each, conditions) for each, _ in held)
 
 
-def _are_told_apart(value: Value) -> bool:
-    """Whether the arms matter to what is kept: one holds a fresh tensor, or each a layer or metric of a library."""
+def _are_told_apart(value: Value, of_module: bool) -> bool:
+    """Whether the arms matter to what is kept: one holds a fresh tensor, or each a model or metric of a library."""
     held = [each for _, each in alternatives(value)]
-    return _is_fresh_in_one(value) or all(isinstance(each, Library) and each.module for each in held)
+    is_library = not of_module and all(isinstance(each, Library) and each.module for each in held)
+    return is_library or _is_fresh_in_one(value)
 
 
 def _is_fresh_in_one(value: Value) -> bool:
