@@ -369,6 +369,7 @@ FUNCTIONS = {
     "flow.programs.reached.missing_options": "is_written_by_project read_of",
     "flow.programs.reached.never_finished": "is_never_finished is_never_called fails_first",
     "flow.programs.reached.options_off": "",
+    "flow.programs.reached.overwritten": "is_overwritten",
     "flow.programs.reached.repeated_options": "",
     "flow.programs.reached.run_when_built": "is_run_when_built",
     "flow.programs.reached.running": "",

@@ -11,6 +11,7 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.programs.reached.application import Application
 from torchdevlint.flow.programs.reached.left_on_cpu import is_left_on_cpu
 from torchdevlint.flow.programs.reached.options_off import OptionsOff
+from torchdevlint.flow.programs.reached.overwritten import is_overwritten
 from torchdevlint.flow.programs.reached.unreached import Unreached
 from torchdevlint.flow.programs.texts.callers import Callers
 from torchdevlint.flow.programs.texts.places import first_holding
@@ -43,6 +44,8 @@ class DeadLines:
         All calls in a program that stands alone are there.
         """
         line, programs = at.row, self._application.programs
+        if self._is_overwritten(line):
+            return True
         has_programs = self._project.path.endswith(NOTEBOOK) or self._project.saying(("__main__",)) != ()
         are_seen = programs is not None and (programs.are_seen or (self._application.is_of_several and has_programs))
         coming = programs.coming_to(line) if programs is not None and are_seen else None
@@ -61,8 +64,10 @@ class DeadLines:
     def are_private(self, line: int) -> bool:
         """Whether a line is in a private function of the top level that nothing reads, be it one of a library.
 
-        What reads one of a few files may be elsewhere.
+        What reads one of a few files may be elsewhere; what another definition replaces is never there to be read.
         """
+        if self._is_overwritten(line):
+            return True
         if not self._application.is_of_several:
             return False
         around = None if self._own is None else first_holding(self._own.tree.body, line)
@@ -75,6 +80,9 @@ class DeadLines:
         """Whether all calls in an application leave a fact's device at the CPU, or take another arm."""
         is_whole = self._application.has_no_users and self._application.is_of_several
         return is_whole and self._options_off is not None and is_left_on_cpu(fact, self._options_off)
+
+    def _is_overwritten(self, line: int) -> bool:
+        return self._own is not None and not self._own.path.endswith(NOTEBOOK) and is_overwritten(self._own.tree, line)
 
     def _is_off(self, at: Span) -> bool:
         return self._options_off is not None and self._options_off.hold(at)
