@@ -151,3 +151,38 @@ def test_a_part_of_what_is_given_to_a_module(tmp_path: Path, lines: str, expecte
     root = application(tmp_path, scaled=kept, bank=BANK, main=main)
     assert [each for each in found(root) if "TDL101" in each] == expected
     assert found(root, "TDL101") == LEFT
+
+
+TUTORIAL = """import torch
+from scaled import Scaled
+
+def build(net, mean):
+    scaled = Scaled(mean).to(device)
+    return torch.nn.Sequential(scaled, net)
+
+def run(net, mean):
+    return build(net, mean)
+
+if __name__ == "__main__":
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    mean = torch.tensor([[0.5, 0.5, 0.5]]).to(device)
+    print(run(torch.nn.ReLU(), mean)(torch.ones(2, 3, device=device)).mean().item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("", "", [], id="handed down"),
+        pytest.param(".to(device)\n    print", "\n    print", LEFT, id="on the host"),
+        pytest.param("print(run", "print(run(torch.nn.ReLU(), torch.ones(1, 3)), run", LEFT, id="once on the host"),
+        pytest.param("build(net, mean)\n\n", "build(net, mean.cpu())\n\n", LEFT, id="brought back"),
+        pytest.param("Scaled(mean).to(device)", "Scaled(mean)", LEFT, id="unmoved"),
+    ],
+)
+def test_a_part_of_what_is_given_by_callers(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    """As the tutorial of styles keeps it: ``mean.clone().detach().view(-1, 3)``."""
+    files = {"scaled": SCALED.replace("= factor\n", "= factor.clone().detach().view(-1, 3)\n")}
+    root = application(tmp_path, **files, main=TUTORIAL.replace(old, new))
+    assert found(root) == expected
+    assert found(root, "TDL101") == LEFT

@@ -10,13 +10,15 @@ from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.texts.places import first_holding
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.call_sites import CallSite, call_sites
+from torchdevlint.flow.scope.call_sites import CallSite, call_sites, own_call_sites
 from torchdevlint.flow.scope.names import dotted_path, first_name, parameter_names, public_path
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import arguments_of, is_below, nodes_in
 
 _PARAMETER = "torch.nn.Parameter"
 _OF_LAYERS = ("weight", "bias")
+_SAME_PLACE = frozenset().union(torch_api.METHOD_TENSOR, torch_api.DTYPE_METHODS)
+_MOST_HOPS = 3
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -34,13 +36,20 @@ def is_given_in_place(tree: ast.Module, fact: MixedDevices, project: Project) ->
     init = next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
     values = values_by_path(init).get(f"self.{kept.attribute}", []) if init is not None else []
     given = [each for each in values if not _is_none(each)]
-    path = dotted_path(given[0]) if len(given) == 1 else None
+    path = dotted_path(_beginning(given[0])) if len(given) == 1 else None
     if init is None or path is None or first_name(path) not in parameter_names(init) - {"self"}:
         return False
     sites = call_sites(tree, init, project)
     if sites and path == first_name(path) and all(_gives_parameter(each, init, path) for each in sites):
         return True
     return bool(sites) and all(_gives_in_place(each, init, first_name(path)) for each in sites)
+
+
+def _beginning(kept: ast.expr) -> ast.expr:
+    """What a chain of methods begins with that give tensors where it is: ``mean.detach().view(-1, 1)``."""
+    while isinstance(kept, ast.Call) and isinstance(kept.func, ast.Attribute) and kept.func.attr in _SAME_PLACE:
+        kept = kept.func.value
+    return kept
 
 
 def _gives_parameter(site: CallSite, init: ast.FunctionDef, name: str) -> bool:
@@ -79,11 +88,24 @@ def _is_none(node: ast.expr) -> bool:
 
 def _gives_in_place(site: CallSite, init: ast.FunctionDef, name: str) -> bool:
     given = site.argument(init, name)
+    place = _moved_to(_scope_of(site), site.call)
+    return given is not None and place is not None and _is_there(site, given, place)
+
+
+def _scope_of(site: CallSite) -> ast.AST:
     around = [each for kind in _FUNCTIONS for each in nodes_in(site.tree, kind) if is_below(site.call, each)]
-    scope = max(around, key=lambda each: each.lineno, default=site.tree)
-    place = _moved_to(scope, site.call)
-    if given is None or place is None:
-        return False
+    return max(around, key=lambda each: each.lineno, default=site.tree)
+
+
+def _is_there(site: CallSite, given: ast.expr, place: str, hops: int = _MOST_HOPS) -> bool:
+    """Whether what a call gives was made at a place, be it by those in the file who give it to the function around."""
+    scope = _scope_of(site)
+    if isinstance(given, ast.Name) and isinstance(scope, ast.FunctionDef) and given.id in parameter_names(scope):
+        sites = own_call_sites(site.tree, scope) if hops and given.id not in values_by_path(scope) else []
+        handed = [(each, each.argument(scope, given.id)) for each in sites]
+        return bool(handed) and all(
+            each is not None and _is_there(other, each, place, hops - 1) for other, each in handed
+        )
     made = values_by_path(scope).get(given.id, []) if isinstance(given, ast.Name) else [given]
     return bool(made) and all(_says(each, place) for each in made)
 
