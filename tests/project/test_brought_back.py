@@ -370,3 +370,49 @@ def test_a_model_that_is_sent_to_the_cpu_and_saved_whole(tmp_path: Path, old: st
     assert old in WHOLE
     root = application(tmp_path, helper=PLACE, whole=WHOLE.replace(old, new) if old else WHOLE, trying=TRYING)
     assert found(root) == ["trying.py:TDL201"] * count
+
+
+STATES = """import sys
+from collections import OrderedDict
+import torch
+from helper import place
+
+def fit(path):
+    net = torch.nn.Linear(3, 3).to(place())
+    net(torch.ones(3, device=place())).sum().backward()
+    state = net.state_dict()
+    BROUGHT
+    torch.save(state, f"{path}/last.pth")
+
+if __name__ == "__main__":
+    fit(sys.argv[1])
+"""
+RESTORING = """import sys
+import torch
+from helper import place
+
+def restore(path):
+    net = torch.nn.Linear(3, 3).to(place())
+    net.load_state_dict(torch.load(f"{path}/last.pth"))
+    return net
+
+if __name__ == "__main__":
+    print(restore(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("brought", "is_found"),
+    [
+        ("state = OrderedDict([[key, value.cpu()] for key, value in state.items()])", False),
+        ("state = OrderedDict([(key, value.cpu()) for key, value in state.items()])", False),
+        ("for key, value in state.items():\n        state[key] = value", True),
+        ("for key, value in state.items():\n        state['last'] = value.cpu()", True),
+        ("for key, value in net.state_dict().items():\n        print(key, value.cpu())", True),
+        ("state = OrderedDict([[key.cpu(), value] for key, value in state.items()])", True),
+    ],
+)
+def test_each_entry_of_a_state_is_brought_back(tmp_path: Path, brought: str, is_found: bool) -> None:
+    root = application(tmp_path, helper=PLACE, states=STATES.replace("BROUGHT", brought), restoring=RESTORING, a="")
+    assert ("restoring.py:TDL201" in found(root)) is is_found
+    assert found(root, "TDL201") == ["restoring.py:TDL201"]

@@ -326,7 +326,7 @@ def _held(scopes: Scopes, node: ast.expr, hops: int) -> Iterator[ast.expr]:
 def _made_by(node: ast.DictComp | ast.ListComp | ast.SetComp | ast.GeneratorExp) -> list[ast.expr]:
     """What a comprehension gives for each item, if it brings that to the CPU; else what it goes through."""
     made = node.value if isinstance(node, ast.DictComp) else node.elt
-    if isinstance(made, ast.Tuple) and made.elts:  # a key and a value
+    if isinstance(made, (ast.Tuple, ast.List)) and made.elts:  # a key and a value
         made = made.elts[-1]
     return [made] if isinstance(made, ast.Call) and _is_brought(made) else [each.iter for each in node.generators]
 
