@@ -72,6 +72,8 @@ def findings(root: Path, before: str, after: str = "") -> list[str]:
         "    kept = gone\n",
         "    kept = trainer.net if gone == 'prev' else None\n",
         "    kept = gone and trainer.net\n",
+        "    print(judge.__dict__[trainer.net](gone))\n",
+        "    print([each for each in judge.__dict__ if callable(judge.__dict__[each])], gone)\n",
         "    if gone > 3:\n        kept = 3\n",
         "    kept: gone = absent\n",
         "    trainer.kept[gone] = 3\n",

@@ -132,6 +132,7 @@ RENAMED = {"nets/layers.py": "SIZE = 3\n", "data/loader.py": "def load(): pass\n
         pytest.param(ALIASED, {}, True, id="all is there"),
         pytest.param(ALIASED + "from seg2d.loss.dice import dice", {}, False, id="one is not"),
         pytest.param(ALIASED + "from seg2d.loss.dice import dice", {".gitignore": "loss/\n"}, True, id="not for git"),
+        pytest.param(ALIASED + "import seg2d.loss", {"requirements.txt": "torch\nseg2d>=1\n"}, True, id="a library"),
         pytest.param("from seg2d.data.loader import load\nimport seg2d.loss", {}, True, id="a copy of one"),
         pytest.param(ALIASED.replace("SIZE", "SIZES") + "import seg2d.loss", {}, True, id="another module"),
         pytest.param(ALIASED + "import seg2d.loss", {"seg2d/readme.py": "A = 1\n"}, True, id="a package"),

@@ -72,11 +72,17 @@ def test_an_option_that_the_parser_does_not_have(tmp_path: Path) -> None:
         ("    settings = Settings(args)\n", "    if args.dropout > 0:\n        print(args.rate)\n"),
         ("parser = argparse.ArgumentParser()", "parser = argparse.ArgumentParser('main')"),
         ("settings = Settings(args)", "print(args); settings = Settings(steps=3, args=args)"),
+        ("settings = Settings(args)", "print(vars(args)); settings = Settings(args)"),
+        ("settings = Settings(args)", "more.dump(args.__dict__); settings = Settings(args)"),
+        ("    args = parse()\n", ""),
     ],
 )
 def test_it_is_read_wherever_the_options_come(tmp_path: Path, old: str, new: str) -> None:
     assert old in MAIN
-    root = application(tmp_path, settings=SETTINGS, main=MAIN.replace(old, new), other=OTHER)
+    main = MAIN.replace(old, new)
+    if "    args = parse()" not in main:  # all of the file's functions have them
+        main = main.replace("def main", "args = parse()\n\ndef main")
+    root = application(tmp_path, settings=SETTINGS, main=main, other=OTHER)
     assert found(root) == []
 
 
@@ -98,6 +104,9 @@ def test_it_is_read_wherever_the_options_come(tmp_path: Path, old: str, new: str
         ("    args = parse()\n", "    args = parse()\n    args.dropout = 0.5\n"),
         ("    args = parse()\n", "    args = parse()\n    vars(args).update(more)\n"),
         ("    args = parse()\n", "    args = parse()\n    args = merged(args)\n"),
+        ("    args = parse()\n", "    args = parse()\n    args.__dict__['dropout'] = 3\n"),
+        ("    args = parse()\n", "    args = parse()\n    held = vars(args)\n    held['dropout'] = 3\n"),
+        ("    args = parse()\n", "    args = parse()\n    more.update_all(more, vars(args))\n"),
         ("settings = Settings(args)", "settings = args.rate and Settings(args)"),
         ("settings = Settings(args)", "settings = Settings(others, args)"),
     ],

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 
 from torchdevlint.project.asked_modules import Asked, is_built, is_fetched, is_ignored, is_path_plain
 from torchdevlint.project.locate import is_elsewhere, is_missing, root_of
 from torchdevlint.project.uses import Project
 
+_REQUIRED = ("requirements.txt", "environment.yml", "environment.yaml", "pyproject.toml", "setup.py", "setup.cfg")
+"""What says which libraries a project needs."""
 _FEWEST = 2
 """So many modules found under another name of the root tell that it is one; one may be a copy of a library's."""
 
@@ -52,6 +55,9 @@ def _is_root(top: str, asked: list[Asked], project: Project) -> bool:
     if not top or is_elsewhere(top) or project.locate(project.path, top, 0) is not None:
         return False
     root = root_of(os.path.dirname(project.path))
+    required = [project.text_of(os.path.join(root, each)) for each in _REQUIRED]
+    if any(each is not None and re.search(rf"\b{re.escape(top)}\b", each.text) for each in required):
+        return False
     found = set()
     for each in asked:
         first, _, rest = each.module.partition(".")

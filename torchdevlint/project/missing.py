@@ -34,7 +34,13 @@ _OWN = frozenset(
 """What research code calls its own modules, and hardly anybody installs; not what its users write (`config`)."""
 _TELLING = (".md", ".rst", ".sh", ".toml", ".yaml", ".yml")
 """Files that may tell where a module comes from."""
-_BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bsys\.modules\b|(?<!self\.)\b__dict__\b|\bsetattr\(\s*(?!self\b)")
+WRITTEN_DICTIONARY = (
+    r"(?<!self\.)\b__dict__(?:\.(?:update|setdefault|pop)\b|\s*\[[^\]\n]*\]\s*\|?=(?!=)|\s*\|?=(?!=)|\s*[,)\]}]|\s*(?:#.*)?$)"
+)
+"""The names of a module where something is done with them, but to read one, or to go through them."""
+_BINDS_OTHERWISE = regex(
+    rf"\bglobals\(|\bexec\(|\bsys\.modules\b|{WRITTEN_DICTIONARY}|\bsetattr\(\s*(?!self\b)", re.MULTILINE
+)
 """How a module may bind names that none of its statements names."""
 
 

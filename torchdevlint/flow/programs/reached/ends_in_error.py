@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from torchdevlint.flow.scope.imported_names import Defined, defined, definitions
 from torchdevlint.flow.scope.names import dotted_path, first_name, public_path
 from torchdevlint.flow.scope.signatures import fits
 from torchdevlint.patterns import LinePattern, regex
+from torchdevlint.project.missing import WRITTEN_DICTIONARY
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
@@ -34,7 +36,9 @@ _BUILT_IN = frozenset(dir(builtins)) | frozenset(
     "exit quit copyright credits license display get_ipython".split()
 )
 """What Python itself binds, be it Python 2, and IPython."""
-_BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bexecfile\(|\bbuiltins\b|\b__builtin__|(?<!self\.)\b__dict__\b")
+_BINDS_OTHERWISE = regex(
+    rf"\bglobals\(|\bexec\(|\bexecfile\(|\bbuiltins\b|\b__builtin__|{WRITTEN_DICTIONARY}", re.MULTILINE
+)
 _BUILDS_IN = LinePattern(
     r"\b(?:builtins|__builtin__)(?:\.(?!print\b)\w+\s*=(?!=)|\s*,|\.__dict__)", "builtins __builtin__"
 )

@@ -15,15 +15,22 @@ from torchdevlint.flow.programs.reached.repeated_options import GROUPS, PARSER
 from torchdevlint.flow.scope.call_sites import argument_of
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import dotted_path, parameter_names, public_path
+from torchdevlint.patterns import regex
 from torchdevlint.project.uses import Project
 from torchdevlint.source.functions import FunctionNode
-from torchdevlint.source.nodes import arguments_of, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import arguments_of, names_bound_in, nodes_in, once_a_node, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _PLAIN = frozenset({"parse_args", "print_help", "print_usage", "format_help", "error", "exit"})
 """What a parser is asked without getting more options by it."""
 _DYNAMIC = ("setattr(", "__dict__", "vars(")
-"""What may give an object attributes by texts."""
+"""What may give an object attributes by texts, if it is written to."""
+_NAMES_OF = r"(?:\bvars\([\w.]*\)|[\w.]+\.__dict__)"
+_WRITES_BY_TEXT = regex(
+    rf"\bsetattr\(|{_NAMES_OF}\s*(?:\.(?:update|setdefault|pop|__setitem__)\b|\[[^\]\n]*\]\s*\|?=(?!=)|\|?=(?!=))"
+    rf"|=\s*{_NAMES_OF}\s*(?:#.*)?$|\b\w*(?:update|merge|fill|load|add|set|override)\w*\((?:[^()\n]*,\s*)?{_NAMES_OF}",
+    re.MULTILINE,
+)
 _MOST_HOPS = 2
 _MOST_FILES = 60
 _Callee = Callable[[Scope, ast.Call], Scope | None]
@@ -89,13 +96,14 @@ class MissingOptions:
 
 def _may_be_given(scope: Scope, name: ast.Name, option: str) -> bool:
     """Whether what got the options before may have added one: code that writes it, or attributes by a text."""
-    around = scope.function or scope.tree
-    asked = {id(each.value) for each in nodes_in(around, ast.Attribute)}
+    around = _binding(scope, name.id) or scope.tree
+    asked = {id(each.value) for each in nodes_in(around, ast.Attribute) if each.attr != "__dict__"}
     asked |= {
         id(each) for call in nodes_in(around, ast.Call) if public_path(call.func) == "print" for each in call.args
     }
     handed = [each for each in nodes_in(around, ast.Name) if each.id == name.id and isinstance(each.ctx, ast.Load)]
-    if all(id(each) in asked or each.lineno >= name.lineno for each in handed):
+    is_later = around is scope.function or scope.function is None
+    if all(id(each) in asked or (is_later and each.lineno >= name.lineno) for each in handed):
         return False
     return is_written_by_project(scope, option)
 
@@ -109,7 +117,7 @@ def is_written_by_project(scope: Scope, option: str) -> bool:
             return True
         texts += [text.text for each in paths if (text := project.text_of(each)) is not None]
     writes = re.compile(rf"(?<!\bself)\.{re.escape(option)}\s*(?::[^=\n]+)?=(?!=)")
-    return any(word in each for each in texts for word in _DYNAMIC) or any(map(writes.search, texts))
+    return any(map(_WRITES_BY_TEXT.search, texts)) or any(map(writes.search, texts))
 
 
 @once_a_node
@@ -132,12 +140,20 @@ def read_of(tree: ast.Module, name: ast.Name) -> ast.Attribute | None:
 
 def _options_in(scope: Scope, name: str) -> frozenset[str] | None:
     """The options that a name alone holds in a function, or on the top level; None for anything else."""
-    around = scope.function or scope.tree
-    if scope.file.path.endswith(NOTEBOOK) or isinstance(around, ast.ClassDef) or name in bound_from_within(scope.tree):
+    around = _binding(scope, name)
+    if scope.file.path.endswith(NOTEBOOK) or around is None or name in bound_from_within(scope.tree):
         return None
     bound = values_in(around).get(name, [])
     value = bound[0].value if len(bound) == 1 and bound[0].place is None else None
     return _options_of(scope.tree, around, value) if isinstance(value, ast.Call) else None
+
+
+def _binding(scope: Scope, name: str) -> ast.AST | None:
+    """The function around a place if it binds a name, or else the top level; None in the body of a class."""
+    around = scope.function
+    if isinstance(around, ast.ClassDef):
+        return None
+    return around if around is not None and name in names_bound_in(around) else scope.tree
 
 
 def _options_of(tree: ast.Module, around: ast.AST, call: ast.Call) -> frozenset[str] | None:
