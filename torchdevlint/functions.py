@@ -335,7 +335,7 @@ FUNCTIONS = {
     "flow.programs.lost.needless_moves": "is_lost_in_vain",
     "flow.programs.machines.by_accelerate": "is_on_its_gpu is_one_process",
     "flow.programs.machines.cuda_libraries": "imports_cuda_library",
-    "flow.programs.machines.demands": "",
+    "flow.programs.machines.demands": "demands_before",
     "flow.programs.machines.machines": "",
     "flow.programs.machines.needed_by_callers": "is_needed_by_callers is_asked_by_callers",
     "flow.programs.machines.needing_cuda": "",

@@ -413,3 +413,38 @@ if __name__ == "__main__":
 def test_a_model_that_is_loaded_by_its_name(tmp_path: Path, moved: str, others: dict[str, str], is_found: bool) -> None:
     files = {"graph": GRAPH, "main": BY_TEXT.replace("MOVED", moved), **others}
     assert ("graph.py:TDL304" in found(application(tmp_path, a="", b="", **files))) is is_found
+
+
+CHOSEN_LATE = """import torch
+from nets import Net
+
+rows = [1.0, 2.0, 3.0]
+weights = torch.tensor(rows, device="cuda")
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = Net().to(device)
+for x, y in [(torch.ones(3), torch.ones(3))]:
+    x = x.to(device)
+    y = y.cuda()
+    print(((net(x) - y) * weights.to(device)).mean())
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="CUDA is named before"),
+        pytest.param(', device="cuda")', ")", True, id="nothing before names it"),
+        pytest.param("weights = torch", "if len(rows) > 4:\n    weights = torch", True, id="where a test says so"),
+        pytest.param(
+            'weights = torch.tensor(rows, device="cuda")\n',
+            "def weigh():\n    return torch.tensor(rows, device='cuda')\n\nweights = torch.tensor(rows)\n",
+            True,
+            id="in a function that nobody calls",
+        ),
+    ],
+)
+def test_a_device_that_is_chosen_after_cuda_is_named(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    """Without CUDA the program has ended by then, and with it the device is the current GPU."""
+    main = CHOSEN_LATE.replace(old, new) if old else CHOSEN_LATE
+    root = application(tmp_path, main=main, nets=NETS)
+    assert ("main.py:TDL012" in found(root)) is is_found

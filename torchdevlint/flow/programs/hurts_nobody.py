@@ -172,7 +172,7 @@ class Harm:
     def _literal_hurts_nobody(self, fact: IgnoresGivenDevice) -> bool:
         if self._machines.is_file_for_cuda or self._machines.are_for_cuda or asserts_cuda(self._tree, fact.at.row):
             return True
-        if self._machines.need_cuda_unasked(fact):
+        if self._machines.need_cuda_unasked(fact) or self._machines.need_cuda_before_choice(fact):
             return True
         asked = fact.kind == "question" and self._application.leading.is_current_gpu
         if asked or is_on_its_gpu(self._tree, fact) or is_built_on_cuda(self._tree, self._project, fact.at.row):

@@ -157,6 +157,13 @@ def _demanded_in(reached: list[tuple[Scope, list[ast.stmt], int]]) -> Demanded:
     return Demanded(frozenset(functions), cuda, chosen, frozenset(choosing), asked)
 
 
+def demands_before(scope: Scope, line: int) -> bool:
+    """Whether a function, or else the top level of a program, surely sends something to CUDA before a line of it."""
+    block = _run_by(scope.file, as_program=True) if scope.function is None else [scope.function]
+    calls = (each for each, kind in _calls_within(block) if kind == _SURE and each.lineno < line)
+    return any(needs_cuda(scope, each) for each in calls)
+
+
 def _calls_within(block: list[ast.stmt]) -> Iterator[tuple[ast.Call, int]]:
     return ((node, kind) for each in block for node, kind in _within(each) if isinstance(node, ast.Call))
 

@@ -15,7 +15,7 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.programs.machines.cuda_libraries import imports_cuda_library
-from torchdevlint.flow.programs.machines.demands import Demands
+from torchdevlint.flow.programs.machines.demands import Demands, demands_before
 from torchdevlint.flow.programs.machines.needed_by_callers import is_asked_by_callers, is_needed_by_callers
 from torchdevlint.flow.programs.machines.needing_cuda import NeedingCuda
 from torchdevlint.flow.programs.reached.application import Application
@@ -25,7 +25,9 @@ from torchdevlint.flow.programs.texts.callers import Callers
 from torchdevlint.flow.programs.texts.cuda_habit import named_in
 from torchdevlint.flow.programs.texts.gpu_choice import GpuChoice, gpu_choice, switched_on, without_switches
 from torchdevlint.flow.programs.texts.looked_up import LOADED_BY_NAME
+from torchdevlint.flow.scope.asked_paths import asks_machine
 from torchdevlint.flow.scope.cuda_literals import (
+    Scope,
     is_of_object,
     is_of_own_weight,
     is_of_tensor,
@@ -36,6 +38,8 @@ from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.functions import functions_in
+from torchdevlint.source.nodes import nodes_in
 
 _QUESTION = "torch.cuda.is_available()"
 _SHOWN_ELSEWHERE = frozenset({"kept", "buffer", "passed"})
@@ -132,6 +136,21 @@ class Machines:
         place, _, _, files = self._leading_to(fact.at)
         needed = place is not None and is_needed_by_callers(place, files, self._project)
         return needed and self._application.choice.is_current_gpu
+
+    def need_cuda_before_choice(self, fact: IgnoresGivenDevice) -> bool:
+        """Whether what chooses a device has surely sent something to CUDA by name before: the choice is theory.
+
+        Whoever comes to the place is on the current GPU then.
+        """
+        own, chosen = self._leading_to.own, fact.given_at
+        if own is None or chosen.file or not self._application.choice.is_current_gpu:
+            return False
+        asked = (each for each in nodes_in(own.tree, ast.Call) if asks_machine(each))
+        if not any(each.lineno == chosen.row for each in asked):
+            return False
+        around = [each for each in functions_in(own.tree) if each.lineno <= chosen.row <= (each.end_lineno or 0)]
+        innermost = max(around, key=lambda each: each.lineno, default=None)
+        return demands_before(Scope(own, self._project, innermost), chosen.row)
 
     def need_cuda_unasked(self, fact: IgnoresGivenDevice) -> bool:
         """Whether a move beside those that ask for CUDA is nothing to what leads there: each program has surely sent
