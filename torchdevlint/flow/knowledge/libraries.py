@@ -245,3 +245,9 @@ DRAWING = frozenset(
     f"cv2.{each}" for each in "arrowedLine circle drawMarker ellipse getTextSize line putText rectangle".split()
 )
 """What takes points and colours as tuples, and asks each part for a number: it gets one of any tensor, or of none."""
+
+GRAPHS_ON_CPU = frozenset({"adj", "adj_external", "adjacency_matrix", "incidence_matrix", "inc", "adj_sparse"})
+"""Methods of the graphs of DGL whose results are on the CPU by default, wherever the graph is: ``ctx=cpu()``.
+
+https://www.dgl.ai/dgl_docs/generated/dgl.DGLGraph.adj_external.html; since DGL 1.0 `adj` gives a matrix of its own.
+"""

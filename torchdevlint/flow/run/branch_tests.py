@@ -171,9 +171,9 @@ class _Asked:
         self._paths: frozenset[str] | Literal[""] | None = ""
         self._own: bool | None = None
         self._changes: bool | None = None
-        of_device = _asks_for_device(test)
+        absent = _absent_by(test)
         text_of: Callable[[ast.AST], str] = frame.machine.reading.text_here
-        self.switch = of_device or outcome_without(frame.machine.reading.tree_here, test) is not None
+        self.switch = absent is not None or outcome_without(frame.machine.reading.tree_here, test) is not None
         self.spelled = _spelled_out(test, scope, frame.machine.reading.tree_here)
         if self.spelled is not None:
             test, text_of = self.spelled, ast.unparse
@@ -196,7 +196,7 @@ class _Asked:
         self.literals = _compared(test, scope)
         compares = self.literals is not None and text.startswith(f"{self.literals[0]} ")
         self.flag = _FLAG.match(self.literals[0] if compares and self.literals is not None else text)
-        self.absent = text.endswith(" None") if of_device else None
+        self.absent = None if absent is None else positive is absent
 
     def paths(self, test: ast.expr) -> frozenset[str] | None:
         """The names and attributes whose values alone decide about the test; None if that cannot be told."""
@@ -226,16 +226,30 @@ def _spelled_out(test: ast.expr, scope: AnyFunction | ast.Module, tree: ast.Modu
     return None if question is None else ast.copy_location(ast.Compare(question, test.ops, test.comparators), test)
 
 
-def _asks_for_device(test: ast.expr) -> bool:
-    """``device is not None``, ``self.device``, ``not device``: whether there is one."""
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test = test.operand
+def _absent_by(test: ast.expr) -> bool | None:
+    """The outcome of a test for a device by which there is none; None for another test.
+
+    ``device is not None``, ``self.device``, ``not device``, ``"device" in given and given["device"] is not None``.
+    """
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _absent_by(test.operand)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        return next((found for each in test.values if (found := _absent_by(each)) is not None), None)
+    absent = False
     if isinstance(test, ast.Compare):
-        right = test.comparators[0]
-        if len(test.ops) > 1 or not isinstance(right, ast.Constant) or right.value is not None:
-            return False
-        test = test.left
-    return isinstance(test, (ast.Name, ast.Attribute)) and mentions_device(last_name(test))
+        if len(test.ops) > 1 or none_test(test) is None:
+            return None
+        test, absent = test.left, bool(none_test(test))
+    return absent if mentions_device(_name_of(test)) else None
+
+
+def _name_of(node: ast.expr) -> str:
+    """`device` of ``device``, ``self.device``, ``options["device"]`` and ``options.get("device")``."""
+    key = node.slice if isinstance(node, ast.Subscript) else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+        key = node.args[0]
+    return str(key.value) if isinstance(key, ast.Constant) else last_name(node)
 
 
 _Literals = tuple[str, frozenset[object], "Bound | None"]

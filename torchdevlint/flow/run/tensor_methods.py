@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import ReadByHost
 from torchdevlint.flow.kinds.arrays import array_of
-from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import legacy_types
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.factories import data_ndim
@@ -150,7 +150,7 @@ def _of_no_tensor(receiver: Tensor, name: str) -> Value:
     if receiver.opaque and name in ("get", "pop", "values", "items", "copy"):
         return receiver
     counted = name.startswith(("num_", "n_", "number", "in_deg", "out_deg", "has_", "is_", "get_num"))
-    plain = counted or name in ("tolist", "numpy", "keys", "transpose")
+    plain = counted or name in ("tolist", "numpy", "keys", "transpose") or name in libraries.GRAPHS_ON_CPU
     nothing = plain or not receiver.opaque or receiver.device == LOADER
     return UNKNOWN if nothing else Unknown(given=receiver.device)
 

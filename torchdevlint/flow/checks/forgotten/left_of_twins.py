@@ -20,6 +20,7 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text
 from torchdevlint.flow.scope.leaving_attributes import leaves
 from torchdevlint.flow.scope.names import (
     dotted_path,
+    first_name,
     is_cpu_spec,
     is_dtype,
     last_name,
@@ -28,6 +29,9 @@ from torchdevlint.flow.scope.names import (
 )
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.used_with_moved import is_used_together
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.others import named, resolved
+from torchdevlint.flow.state.values import Cls
 from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import (
     arguments_of,
@@ -67,7 +71,7 @@ def _note_end(event: FileEnded) -> None:
     if not moves_any(machine):
         return
     for function in functions_that_place(machine.tree):
-        stored = _in_stores(machine.tree, function)
+        stored = _in_stores(machine, function)
         for left, moved in (*_in_displays(function), *stored, *_returned(function), *_pairs(function)):
             if not _decides(function, left.node, moved.node):
                 record(machine, function, "beside", left.node, moved.node, at=left.node, name=left.name)
@@ -122,11 +126,14 @@ def _parts(value: ast.expr | None) -> Iterator[tuple[ast.expr, str]]:
         yield from ((each.value, each.arg) for each in value.keywords if each.arg is not None)
 
 
-def _in_stores(tree: ast.Module, function: FunctionNode) -> Iterator[tuple[_Made, _Made]]:
+def _in_stores(machine: Machine, function: FunctionNode) -> Iterator[tuple[_Made, _Made]]:
     """``row[0] = tensor(a).to(device); row[1] = tensor(b)``, and attributes of one object in the same way.
 
     What an object keeps as a factory made it may be kept on the CPU for its methods (`kept_together` looks at these).
+    The layers of a Module move with that.
     """
+    own = next((info for node, info in machine.classes.items() if function in node.body), None)
+    registers = own is not None and (own.is_module or not own.resolved)
     held: dict[str, list[_Made | None]] = {}
     for each in own_assignments_in(function):
         target = each.targets[0]
@@ -139,7 +146,18 @@ def _in_stores(tree: ast.Module, function: FunctionNode) -> Iterator[tuple[_Made
             yield from _left(values, 1)
         elif place.endswith(".") and not _moves_later(function, place):
             worked_out = [each for each in values if each is not None and not each.new]
-            yield from (pair for pair in _left(worked_out, 1) if not leaves(tree, pair[0].name))
+            pairs = (pair for pair in _left(worked_out, 1) if not leaves(machine.tree, pair[0].name))
+            yield from (pair for pair in pairs if not (registers and _makes_layer(machine, pair[0].node)))
+
+
+def _makes_layer(machine: Machine, node: ast.expr) -> bool:
+    """Whether a chain of calls begins with a layer of torch, or with a Module of the project."""
+    made = list(_chain(node))[-1:]
+    if not made or public_path(made[0].func).startswith("torch.nn."):
+        return bool(made)
+    first = machine.globals.get(first_name(dotted_path(made[0].func) or ""))
+    found = resolved(named(first, made[0].func, machine.others), machine.others)
+    return isinstance(found, Cls) and found.info.is_module
 
 
 def _moves_later(function: FunctionNode, place: str) -> bool:
