@@ -31,7 +31,7 @@ from torchdevlint.source.nodes import (
     own_assignments_in,
 )
 
-_OF_TENSORS = frozenset().union(
+_OF_TENSORS = frozenset[str]().union(
     torch_api.METHOD_TENSOR,
     torch_api.METHOD_TUPLE,
     torch_api.METHOD_LIST,

@@ -70,7 +70,7 @@ TORCH_PLAIN = frozenset(
     is_same_size is_signed numel q_per_channel_axis q_scale q_zero_point result_type
     """.split()
 )
-METHOD_TENSOR = frozenset(
+METHOD_TENSOR: frozenset[str] = frozenset(
     """
     abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr adjoint all amax amin angle any arccos
     arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere as_strided as_strided_scatter
@@ -389,7 +389,7 @@ DEVICE_METHODS = {
 PLACING_METHODS = frozenset({"to", *DEVICE_METHODS})
 """What brings a Module or a tensor to a device."""
 MOVE_METHODS = PLACING_METHODS | {"type"}
-CONVERSIONS = MOVE_METHODS | DTYPE_METHODS | {"type_as"}
+CONVERSIONS: frozenset[str] = MOVE_METHODS | DTYPE_METHODS | {"type_as"}
 """Methods that give another tensor with the same values."""
 NAMED_CONVERSIONS = CONVERSIONS - {"to", "type"}
 """Those whose name says what to: ``x.cuda()``, ``x.long()``, ``x.type_as(y)``."""
@@ -416,7 +416,7 @@ SAME_NUMBER_OF_DIMS = frozenset(
     ceil t masked_fill fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_
     """.split()
 )
-TENSOR_ATTRIBUTES = frozenset("T H mT mH data grad real imag".split())
+TENSOR_ATTRIBUTES: frozenset[str] = frozenset("T H mT mH data grad real imag".split())
 """Attributes of a tensor that are tensors on the same device."""
 KEPT_ON_HOST = frozenset({"batch_sizes"})
 """What a `PackedSequence` keeps on the CPU, wherever the rest of it is moved; arguments have the same name."""

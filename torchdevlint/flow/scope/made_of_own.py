@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 
-_GOES_ON = frozenset().union(torch_api.METHOD_TENSOR, torch_api.TENSOR_ATTRIBUTES).difference(torch_api.CONVERSIONS)
+_GOES_ON = (torch_api.METHOD_TENSOR | torch_api.TENSOR_ATTRIBUTES) - torch_api.CONVERSIONS
 """Methods and attributes of a tensor that give another one, at the same place."""
 
 

@@ -25,7 +25,7 @@ from torchdevlint.source.nodes import assignment_of, nodes_in, own_assignments_i
 _MOVED, _UNPICKLED, _OTHER = "moved", "unpickled", "other"
 _UNKNOWN = frozenset({_OTHER})
 _Origins = frozenset[str]
-_SAME_PLACE = frozenset().union(torch_api.METHOD_TENSOR, torch_api.DTYPE_METHODS)
+_SAME_PLACE = frozenset[str]().union(torch_api.METHOD_TENSOR, torch_api.DTYPE_METHODS)
 _WRAPPING = frozenset("torch.nn.Parameter torch.nn.parameter.Parameter torch.autograd.Variable".split())
 _JOINING = frozenset("torch.stack torch.cat torch.concat list tuple reversed sorted iter next".split())
 _FILLING = frozenset({"append", "extend", "insert"})

@@ -17,7 +17,7 @@ from torchdevlint.source.nodes import arguments_of, is_below, nodes_in
 
 _PARAMETER = "torch.nn.Parameter"
 _OF_LAYERS = ("weight", "bias")
-_SAME_PLACE = frozenset().union(torch_api.METHOD_TENSOR, torch_api.DTYPE_METHODS)
+_SAME_PLACE = frozenset[str]().union(torch_api.METHOD_TENSOR, torch_api.DTYPE_METHODS)
 _MOST_HOPS = 3
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
