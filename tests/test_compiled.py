@@ -87,6 +87,30 @@ def test_no_parameter_is_a_float_that_may_be_an_int() -> None:
     assert [f"{path}:{each.name}" for path, each in functions if _tells_floats_from_ints(each)] == []
 
 
+def test_objects_are_made_by_their_own_class() -> None:
+    """``object.__new__(State)`` raises where `State` is compiled, and ``State.__new__(State)`` does not."""
+    trees = ((path, ast.parse((ROOT / path).read_bytes())) for path in hatch_build.compiled_modules(ROOT, packages()))
+    calls = ((path, each) for path, tree in trees for each in ast.walk(tree) if isinstance(each, ast.Call))
+    assert [f"{path}:{each.lineno}" for path, each in calls if ast.unparse(each.func) == "object.__new__"] == []
+
+
+@pytest.mark.slow
+def test_mypyc_takes_the_modules(tmp_path: Path) -> None:
+    """It writes C of them; that C is compiled, and run, by the tests that are marked ``compiled``."""
+    modules = hatch_build.compiled_modules(ROOT, packages())
+    call = "import json, sys, mypyc.build as b; b.mypycify(json.loads(sys.argv[1]), target_dir=sys.argv[2])"
+    done = subprocess.run(
+        [sys.executable, "-c", call, json.dumps(modules), str(tmp_path / "c")],
+        cwd=ROOT,
+        env={**os.environ, "MYPY_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = [each for each in (done.stdout + done.stderr).splitlines() if "error" in each]
+    assert done.returncode == 0, said or done.stderr[-3000:]
+
+
 def _tells_floats_from_ints(function: ast.FunctionDef) -> bool:
     floats = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg) and _is_float(each.annotation)}
     asked = (each for each in ast.walk(function) if isinstance(each, ast.Call) and len(each.args) == 2)

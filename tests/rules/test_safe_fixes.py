@@ -51,9 +51,13 @@ NEVER_RUN = (
     "if x.device == 'cuda': net = nn.DataParallel(net)",
     "if x.device == 'cuda': x = x.half()",
     "on_gpu = x.device == 'cuda'",
+    "if x.device != 'cpu': x = x.detach().cpu()",
+    "x = x.detach().cpu() if x.device != 'cpu' else x",
     "net = nn.DataParallel(net) if x.device == 'cuda' else net",
 )
 MOVES = (
+    "if x.device != 'cpu': x = x.cpu()",
+    "x = x.to('cpu') if x.device != 'cpu' else x",
     "if x.device == 'cuda': x = x.detach().cpu().numpy()",
     "x = x.cpu() if x.device == 'cuda' else x",
     "assert x.device == 'cuda'",

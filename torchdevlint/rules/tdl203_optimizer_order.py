@@ -78,7 +78,7 @@ from torchdevlint.model import Applicability, Note, Report, Severity, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import fix, reordered
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import Assignment, nodes_in, own_assignments_in
+from torchdevlint.source.nodes import Assignment, arguments_of, nodes_in, own_assignments_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = None
@@ -203,16 +203,22 @@ def _asked(scope: ast.AST) -> set[str]:
 
 
 def _is_on_cpu(frame: Frame, state: State, path: str, made: ast.Call, cause: ast.Call) -> bool:
-    """Whether the model was made in this function and has not been moved before `cause`."""
+    """Whether the model was made in this function and has not been moved before `cause`, nor what it is made of."""
     found = [each for each in _assignments(frame, path) if each.lineno <= made.lineno]
     if not found or any(_speaks_of_devices(each.value) for each in found):
         return False
     scope = frame.function or frame.machine.tree
     moved = (each for each in nodes_in(scope, ast.Attribute) if each.attr in torch_api.MOVE_METHODS)
-    if any((dotted_path(each.value) or "").startswith(path) and each.lineno <= cause.lineno for each in moved):
+    parts = {dotted_path(given) for each in found for given in _given_to(each.value)} - {None}
+    before = [dotted_path(each.value) or "" for each in moved if each.lineno <= cause.lineno]
+    if any(each.startswith(path) or each in parts for each in before):
         return False
     model = frame.evaluate(_read(path, cause), state) if "[" not in path else None
     return model is not None and all(_may_be_on_cpu(each) for _, each in alternatives(model, state.conditions))
+
+
+def _given_to(made: ast.expr) -> list[ast.expr]:
+    return arguments_of(made) if isinstance(made, ast.Call) else []
 
 
 def _read(path: str, place: ast.expr) -> ast.expr:

@@ -177,7 +177,9 @@ def _record_comparison(event: Compared, kind: str, asked: ast.expr, wanted_node:
             isinstance(node.ops[0], (ast.NotEq, ast.NotIn)),
             machine.span_of(asked) if typed and isinstance(asked, (ast.Name, ast.Attribute, ast.Call)) else None,
             asserted=node in asserted_in(event.frame.function or machine.tree),
-            moves_alone=decides_moves_alone(event.frame.function or machine.tree, node),
+            moves_alone=decides_moves_alone(
+                event.frame.function or machine.tree, node, isinstance(node.ops[0], (ast.NotEq, ast.NotIn))
+            ),
         ),
         event.state,
     )

@@ -522,6 +522,12 @@ FUNCTIONAL_LOSSES = frozenset(
     """.split()
 )
 """Functions that compare what a model gives with a target."""
+LOSS_ARGUMENTS = {
+    "CTCLoss": 4,
+    **dict.fromkeys("CosineEmbeddingLoss GaussianNLLLoss MarginRankingLoss TripletMarginLoss".split(), 3),
+    "TripletMarginWithDistanceLoss": 3,
+}
+"""How many arguments the `forward` of a loss takes, where that is not an input and a target."""
 LOSS_WEIGHTS = {
     "BCELoss": {"weight": 0},
     "BCEWithLogitsLoss": {"weight": 0, "pos_weight": 4},

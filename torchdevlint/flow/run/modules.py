@@ -103,8 +103,10 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
 
 
 def _is_not_meant(module: Library, arguments: Arguments) -> bool:
-    """Whether a loss of torch.nn does not take these names: of several that may be called here, it is another one."""
-    return _is_loss(module) and not _PARAMETERS_OF_LOSSES.issuperset(arguments.keyword_values)
+    """Whether a loss of torch.nn does not take these arguments: of several that may be called here, it is another."""
+    most = torch_api.LOSS_ARGUMENTS.get(module.name.rpartition(".")[2], 2)
+    takes = len(arguments.positional) <= most and _PARAMETERS_OF_LOSSES.issuperset(arguments.keyword_values)
+    return _is_loss(module) and not takes
 
 
 def _is_loss(module: Library) -> bool:

@@ -83,7 +83,7 @@ class State:
         self.env, self.paths, self.deepest = other.env, other.paths, other.deepest
 
     def copy(self) -> State:
-        copied = object.__new__(State)
+        copied = State.__new__(State)
         copied.env, copied.paths = dict(self.env), dict(self.paths)
         copied.conditions, copied.touched, copied.default_device = self.conditions, self.touched, self.default_device
         copied.without_accelerator, copied.guarded, copied.alive = self.without_accelerator, self.guarded, self.alive

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from torchdevlint.flow.checks.forgotten.left_behind import record
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_quantity
+from torchdevlint.flow.scope.knowing_devices import knows_devices
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, public_path, stem_of
 from torchdevlint.flow.scope.placing_functions import functions_that_place
@@ -54,7 +55,9 @@ def look(machine: Machine) -> None:
             held = [each._replace(move=each.move or _next_move(*each[:3])) for each in held]
             left = [each for each in held if each.move is None]
             moves = [each.move for each in held if each.move is not None]
-            if len(left) != 1 or not moves or len(set(map(place_of, moves))) != 1 or _is_placed(methods, callee):
+            if len(left) != 1 or not moves or len(set(map(place_of, moves))) != 1:
+                continue
+            if _is_placed(methods, callee) or _is_placed_by_others(machine, callee):
                 continue
             if _goes_along(left[0], [each for each in held if each.move is not None]):
                 record(machine, left[0].method, "calls", left[0].call, moves[0], at=left[0].call, name=left[0].name)
@@ -119,6 +122,20 @@ def _is_placed(methods: list[FunctionNode], callee: str) -> bool:
     return not names.issuperset(kept) or any(word in ("cuda", "to") or mentions_device(word) for word in words)
 
 
+def _is_placed_by_others(machine: Machine, callee: str) -> bool:
+    """Whether a class of another file has a method of that name, and speaks of devices."""
+    name = callee.rpartition(".")[2]
+    project = machine.others.project if machine.others is not None else None
+    paths = project.saying((name, "def")) if project is not None else ()
+    if paths is None or len(paths) > _MOST_FILES:
+        return False
+    files = (project.module(each) for each in paths) if project is not None else ()
+    owners = (owner for each in files if each is not None for owner in nodes_in(each.tree, ast.ClassDef))
+    return any(knows_devices(each) for each in owners if name in {getattr(one, "name", "") for one in each.body})
+
+
+_MOST_FILES = 20
+"""Where more files may define a method, none of them is looked at."""
 _ON_HOST = regex(r"token|process|transform|load|read|fetch|sampl|collat|conver|prepar|reset|step|parse|draw|^_*get")
 """Words in the names of what makes tensors of data, on the CPU."""
 

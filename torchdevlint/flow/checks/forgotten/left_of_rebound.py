@@ -76,8 +76,8 @@ def _left(machine: Machine, function: FunctionNode, own: ast.ClassDef | None, mo
     last = max(each.end_lineno or each.lineno for each in moved.moves.values())
     stays = _staying(own, moved)
     reads = [each for each in _reads(own or function, moved.holder) if each.attr not in stays]
-    keyed = _keyed(machine.tree)
-    reads = [each for each in reads if not is_bookkeeping(each.attr) and each.attr not in keyed]
+    others = _keyed(machine.tree) | _counted(machine.tree)
+    reads = [each for each in reads if not is_bookkeeping(each.attr) and each.attr not in others]
     if not moved.whole:  # else what is brought to the CPU is expected elsewhere
         reads = [each for each in reads if not leaves(machine.tree, each.attr)]
     elif reads:
@@ -101,6 +101,14 @@ def _keyed(tree: ast.Module) -> frozenset[str]:
     items = (each for each in nodes_in(tree, ast.Subscript) if isinstance(each.slice, ast.Constant))
     named = (each.value for each in items if isinstance(each.slice.value, str))  # type: ignore[attr-defined]
     return frozenset(each.attr for each in named if isinstance(each, ast.Attribute))
+
+
+@once_a_node
+def _counted(tree: ast.Module) -> frozenset[str]:
+    """The attributes by which a file counts: ``self.size // self.step``, ``length % self.step``."""
+    counts = (each for each in nodes_in(tree, ast.BinOp) if isinstance(each.op, (ast.FloorDiv, ast.Mod)))
+    parts = (part for each in counts for part in (each.left, each.right))
+    return frozenset(each.attr for each in parts if isinstance(each, ast.Attribute))
 
 
 @once_a_node

@@ -19,7 +19,7 @@ from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import Assignment, arguments_of, assignments_in, inside, is_inside, nodes_in, once_a_node
 
 _MOVES_ITSELF = frozenset({"_apply", "to", "cuda", "parameters"})
-_REGISTERS = frozenset({"add_module", "register_module", "setattr", "register_parameter"})
+_REGISTERS = frozenset({"add_module", "register_module", "setattr", "__setattr__", "register_parameter"})
 _FILLS = frozenset({"append", "extend", "insert", "update"})
 """What fills a container of torch, called on one."""
 _PLAIN = frozenset({"list", "tuple", "dict", "sorted", "reversed", "zip", "map", "filter", "enumerate", "range"})
