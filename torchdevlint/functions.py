@@ -70,7 +70,7 @@ FUNCTIONS = {
     "flow.checks.forgotten.forgotten_attributes": "",
     "flow.checks.forgotten.kept_by_objects": "",
     "flow.checks.forgotten.left_among_moves": "",
-    "flow.checks.forgotten.left_behind": "record moves_any",
+    "flow.checks.forgotten.left_behind": "record moves_any callee_of",
     "flow.checks.forgotten.left_in_one_arm": "look",
     "flow.checks.forgotten.left_in_one_case": "is_of_places places says_place",
     "flow.checks.forgotten.left_in_other_method": "",

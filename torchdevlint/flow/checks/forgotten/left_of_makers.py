@@ -10,14 +10,13 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from torchdevlint.flow.checks.forgotten.left_behind import record
+from torchdevlint.flow.checks.forgotten.left_behind import callee_of, record
 from torchdevlint.flow.checks.forgotten.left_in_one_case import places, says_place
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.plain_moves import is_plain_move, place_of
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.flow.state.others import named, resolved
 from torchdevlint.flow.state.values import Cls, Func
 from torchdevlint.patterns import regex
 from torchdevlint.source.functions import FunctionNode
@@ -69,8 +68,7 @@ def _made_by(method: FunctionNode) -> list[_Made]:
 
 def _makes_model(machine: Machine, call: ast.Call) -> bool:
     """Whether a call makes an object of a class of Modules, or of one that no file shows and that is named so."""
-    first = machine.globals.get(first_name(dotted_path(call.func) or ""))
-    made = resolved(named(first, call.func, machine.others), machine.others)
+    made = callee_of(machine, call)
     if isinstance(made, Cls) and (made.info.is_module or made.info.resolved):
         return made.info.is_module
     return not isinstance(made, Func) and _MODEL.search(last_name(call.func)) is not None

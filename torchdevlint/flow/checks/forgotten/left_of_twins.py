@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from torchdevlint.flow.checks.forgotten.left_behind import moves_any, record
+from torchdevlint.flow.checks.forgotten.left_behind import callee_of, moves_any, record
 from torchdevlint.flow.checks.forgotten.left_in_one_case import is_of_places
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import torch_api
@@ -20,7 +20,6 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_called_text
 from torchdevlint.flow.scope.leaving_attributes import leaves
 from torchdevlint.flow.scope.names import (
     dotted_path,
-    first_name,
     is_cpu_spec,
     is_dtype,
     last_name,
@@ -30,7 +29,6 @@ from torchdevlint.flow.scope.names import (
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.scope.used_with_moved import is_used_together
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.flow.state.others import named, resolved
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.source.functions import FunctionNode
 from torchdevlint.source.nodes import (
@@ -155,8 +153,7 @@ def _makes_layer(machine: Machine, node: ast.expr) -> bool:
     made = list(_chain(node))[-1:]
     if not made or public_path(made[0].func).startswith("torch.nn."):
         return bool(made)
-    first = machine.globals.get(first_name(dotted_path(made[0].func) or ""))
-    found = resolved(named(first, made[0].func, machine.others), machine.others)
+    found = callee_of(machine, made[0])
     return isinstance(found, Cls) and found.info.is_module
 
 
