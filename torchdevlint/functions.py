@@ -297,7 +297,7 @@ FUNCTIONS = {
     "flow.kinds.releases": "is_for_older outcome_by_release",
     "flow.kinds.sizes": (
         "is_one_element what_is_filled is_made_empty shape_of shaped_after is_zero is_mask rows_of sizes_asked"
-        " is_number_by_use is_one_of_array"
+        " is_number_by_use is_one_of_array product_ndim matrix_product"
     ),
     "flow.kinds.start_method": "forks context process pool",
     "flow.kinds.targets": "target_beside",
@@ -487,7 +487,7 @@ FUNCTIONS = {
     ),
     "flow.run.observing": "observe as_left",
     "flow.run.operand_kinds": "told_by_other calculated_with",
-    "flow.run.operations": "combine product_ndim matrix_product check index assign_index created",
+    "flow.run.operations": "combine check index assign_index created",
     "flow.run.outputs": (
         "place_in_call taken_by_loss note_classes follows_input follows_moved is_told_by_word of_forward takes_lengths"
     ),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.uses import Uses
-from torchdevlint.flow.state.joins import alternatives, choose
+from torchdevlint.flow.state.joins import alternatives, choose, distribute
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import MAX_ITEMS, Conditions, Ref, Site, Tensor, Value
+from torchdevlint.flow.state.values import AT_LEAST_1, MAX_ITEMS, Choice, Conditions, Ref, Site, Tensor, Value
 from torchdevlint.source.nodes import inside, parts_of_tuple
 
 Shape = tuple[int | None, ...]
@@ -185,3 +187,22 @@ def _has_one_length(made: ast.expr) -> bool:
 
 
 _WITH_SHAPE = frozenset("zeros ones empty full".split())
+
+
+def product_ndim(one: int | None, other: int | None) -> int | None:
+    """The number of dimensions of a matrix product: that of two vectors is 0-dim."""
+    if one is None or other is None or one < 1 or other < 1:
+        return AT_LEAST_1 if (one or 0) > 1 or (other or 0) > 1 else None
+    if 1 in (one, other):
+        return one + other - 2
+    return max(one, other)
+
+
+def matrix_product(result: Value, one: Value, other: Value) -> Value:
+    """The `result` of ``one @ other`` with its own number of dimensions."""
+    if isinstance(result, Choice):
+        return distribute(result, lambda each: matrix_product(each, one, other))
+    if not isinstance(result, Tensor):
+        return result
+    sizes = (each.ndim if isinstance(each, Tensor) else None for each in (one, other))
+    return replace(result, ndim=product_ndim(*sizes))

@@ -210,9 +210,21 @@ def _is_refused(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value
     return registers and isinstance(value, (Seq, Map)) and held_in(value, 1, frame.machine.others) == "modules"
 
 
+def _forget_globals(frame: Frame, state: State) -> None:
+    """``globals()[name] = value``: any name of the top level may hold something else, but for what is defined there."""
+    tables = [frame.machine.globals] if frame.function is not None else [frame.machine.globals, state.env]
+    for table in tables:
+        table.update({name: UNKNOWN for name, held in table.items() if isinstance(held, _REPLACED)})
+
+
+_REPLACED = (Tensor, Choice, Seq, Map)
+
+
 def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State, value_node: ast.expr | None) -> None:
     base = frame.evaluate(target.value, state)
     position = frame.evaluate(target.slice, state)
+    if isinstance(target.value, ast.Call) and public_path(target.value.func) == "globals":
+        _forget_globals(frame, state)
     frame.machine.emit(ItemAssigned(frame, state, target, base, value, value_node))
     root = dotted_path(target.value)
     if isinstance(base, Tensor) and base.opaque:

@@ -10,7 +10,7 @@ from torchdevlint.flow.events import AttributeRead, Branched, ReadByHost
 from torchdevlint.flow.kinds import ranks, wrappers
 from torchdevlint.flow.kinds.arrays import array_dimensions
 from torchdevlint.flow.kinds.placed_loads import places_load
-from torchdevlint.flow.kinds.sizes import rows_of
+from torchdevlint.flow.kinds.sizes import matrix_product, rows_of
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.agreement import compares_devices
 from torchdevlint.flow.run.attributes import attribute, one_of
@@ -116,7 +116,7 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     symbol = operations.SYMBOLS[type(node.op)]
     operands = told_by_other(frame, [(node.left, left), (node.right, right)], product=symbol == "@")
     result = operations.combine(frame, state, node, f"`{symbol}`", operands, strict=symbol == "@")
-    return operations.matrix_product(result, left, right) if symbol == "@" else result
+    return matrix_product(result, left, right) if symbol == "@" else result
 
 
 def _may_be_sequence(value: Value) -> bool:

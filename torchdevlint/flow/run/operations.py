@@ -29,7 +29,7 @@ from torchdevlint.flow.state.devices import (
     relation,
     stays_behind,
 )
-from torchdevlint.flow.state.joins import alternatives, choose, distribute, is_number
+from torchdevlint.flow.state.joins import alternatives, choose, is_number
 from torchdevlint.flow.state.limits import MAX_CREATIONS
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.parted import is_parted, was_left
@@ -154,9 +154,16 @@ def _combine(
 
 
 def _result(tensors: list[Tensor], with_unknown: bool, strict: bool) -> Tensor:
-    """Where the result is; a 0-dim tensor beside one with dimensions may stay on the CPU, and is no cause later."""
+    """Where the result is; a 0-dim tensor beside one with dimensions may stay on the CPU, and is no cause later.
+
+    Beside what was brought to the CPU, what is on a device that was chosen gives a result only where that is the CPU.
+    """
     ndim = _result_ndim(tensors, with_unknown)
     elsewhere = [tensor for tensor in tensors if not on_cpu(tensor.device)]
+    brought = next((tensor for tensor in tensors if tensor.device == CPU and tensor.ndim != 0), None)
+    if brought is not None and any(tensor.device.origin is Origin.EXPRESSION for tensor in elsewhere):
+        sure = strict or brought.ndim is not None
+        return Tensor(CPU if sure else TOP, ndim, (), brought.steps if sure else ())
     if not elsewhere:
         if with_unknown and not any(tensor.ndim for tensor in tensors):
             return Tensor(TOP, ndim)
@@ -179,25 +186,6 @@ def _result_ndim(tensors: list[Tensor], with_unknown: bool) -> int | None:
     if not with_unknown and all(size is not None and size >= 0 for size in sizes):
         return max(size for size in sizes if size is not None)
     return AT_LEAST_1 if any(sizes) else None
-
-
-def product_ndim(one: int | None, other: int | None) -> int | None:
-    """The number of dimensions of a matrix product: that of two vectors is 0-dim."""
-    if one is None or other is None or one < 1 or other < 1:
-        return AT_LEAST_1 if (one or 0) > 1 or (other or 0) > 1 else None
-    if 1 in (one, other):
-        return one + other - 2
-    return max(one, other)
-
-
-def matrix_product(result: Value, one: Value, other: Value) -> Value:
-    """The `result` of ``one @ other`` with its own number of dimensions."""
-    if isinstance(result, Choice):
-        return distribute(result, lambda each: matrix_product(each, one, other))
-    if not isinstance(result, Tensor):
-        return result
-    sizes = (each.ndim if isinstance(each, Tensor) else None for each in (one, other))
-    return replace(result, ndim=product_ndim(*sizes))
 
 
 def check(

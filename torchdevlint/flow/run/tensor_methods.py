@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.events import ReadByHost
 from torchdevlint.flow.kinds.arrays import array_of
+from torchdevlint.flow.kinds.sizes import product_ndim
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import legacy_types
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
@@ -15,7 +16,7 @@ from torchdevlint.flow.run.factories import data_ndim
 from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.moves import method_device, move, move_to, number_of_device, type_device
 from torchdevlint.flow.run.operand_kinds import told_by_other
-from torchdevlint.flow.run.operations import Operands, combine, product_ndim
+from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, LOADER, on_cpu
 from torchdevlint.flow.state.joins import alternatives, choose, distribute, element_of, is_number, sequence, unpacked
@@ -151,8 +152,7 @@ def _of_no_tensor(receiver: Tensor, name: str) -> Value:
         return receiver
     counted = name.startswith(("num_", "n_", "number", "in_deg", "out_deg", "has_", "is_", "get_num"))
     plain = counted or name in ("tolist", "numpy", "keys", "transpose") or name in libraries.GRAPHS_ON_CPU
-    nothing = plain or not receiver.opaque or receiver.device == LOADER
-    return UNKNOWN if nothing else Unknown(given=receiver.device)
+    return UNKNOWN if plain or not receiver.opaque or receiver.device == LOADER else Unknown(given=receiver.device)
 
 
 def _operation(

@@ -153,11 +153,16 @@ def _says_yes(test: ast.Compare) -> bool | None:
 
 
 def _name_of(node: ast.expr) -> str | None:
-    """``cuda`` for ``args.cuda``, ``args["cuda"]``, ``args.get("cuda")`` and ``getattr(args, "cuda")``."""
+    """``cuda`` for ``args.cuda``, ``args["cuda"]``, ``args.get("cuda")`` and ``getattr(args, "cuda")``.
+
+    ``self.is_on_cuda()`` asks as the attribute would.
+    """
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
         return node.attr
+    if isinstance(node, ast.Call) and not node.args and not node.keywords and isinstance(node.func, ast.Attribute):
+        return node.func.attr if isinstance(node.func.value, ast.Name) else None
     key: ast.expr | None = node.slice if isinstance(node, ast.Subscript) else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
         key = node.args[0]

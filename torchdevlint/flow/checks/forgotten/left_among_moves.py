@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 
 from torchdevlint.flow.checks.forgotten.left_behind import moves_any, record
 from torchdevlint.flow.events import FileEnded
-from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda, mentions_device
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import Assignment, arguments_of, assignment_of, inside, own_blocks_in
+from torchdevlint.source.functions import FunctionNode
+from torchdevlint.source.nodes import Assignment, arguments_of, assignment_of, inside, nodes_in, own_blocks_in
 
 
 def _note_end(event: FileEnded) -> None:
@@ -24,7 +25,18 @@ def _note_end(event: FileEnded) -> None:
     for function in functions_that_place(machine.tree):
         for block in own_blocks_in(function):
             for at, left, move in (*_bound_in_parallel(block), *_in_one_arm(block)):
+                if _is_for_the_host(function, left):
+                    continue
                 record(machine, function, "beside", left, move, at=at, name=machine.text_of(left))
+
+
+def _is_for_the_host(function: FunctionNode, left: ast.expr) -> bool:
+    """Whether who gets it gets others from the CPU: ``plot(x.cpu())`` beside ``plot(y)``."""
+    path = dotted_path(left)
+    calls = [each for each in nodes_in(function, ast.Call) if dotted_path(each.func) is not None]
+    taking = {dotted_path(each.func) for each in calls if any(dotted_path(one) == path for one in each.args)}
+    others = (one for each in calls if dotted_path(each.func) in taking for one in each.args)
+    return any(isinstance(one, ast.Call) and last_name(one.func) in ("cpu", "numpy") for one in others)
 
 
 def _bound_in_parallel(block: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:

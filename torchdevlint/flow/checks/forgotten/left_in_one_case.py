@@ -32,6 +32,7 @@ from torchdevlint.source.nodes import arguments_of, assignment_of, inside, nodes
 _LEAST_RETURNED = 2
 _OF_A_PLACE = regex(r"dev|cuda|gpu|cpu|parallel|distributed|ddp|fsdp|deepspeed|quant|bit|rank|accelerat|shard")
 """Words of a test that may decide where a model is to be."""
+_LOSS = regex(r"Loss|Criterion|CrossEntropy")
 _MOVE_OTHERWISE = frozenset({"to", "cuda", "prepare", "cpu", "to_empty", "apply", "_apply"})
 
 
@@ -47,9 +48,15 @@ def _note_end(event: FileEnded) -> None:
 
 
 def _cannot_move(machine: Machine, made: ast.Call) -> bool:
-    """Whether it is an instance of a class of the project that is no Module, and that has no ``to``."""
+    """Whether it is an instance of a class of the project that is no Module, and that has no ``to``.
+
+    A loss of a library that no file shows has seldom anything to move.
+    """
     first = machine.globals.get(first_name(dotted_path(made.func) or ""))
     kind = named(first, made.func, machine.others)
+    is_seen = isinstance(kind, Cls) or public_path(made.func).startswith("torch.")
+    if not is_seen and _LOSS.search(last_name(made.func)) is not None:
+        return True
     return (
         isinstance(kind, Cls)
         and kind.info.resolved
