@@ -251,7 +251,7 @@ FUNCTIONS = {
         "is_used_otherwise is_annotated_tensor_class is_of_another_framework is_annotated_module is_annotated_sequence"
     ),
     "flow.kinds.arrays": "array_of array_dimensions picks_several",
-    "flow.kinds.autograd_functions": "is_function is_autograd is_run_by_the_engine is_gradient",
+    "flow.kinds.autograd_functions": "is_function is_autograd is_run_by_the_engine is_gradient gives_host_data",
     "flow.kinds.batch_items": "as_compared",
     "flow.kinds.beside_buffers": "beside_a_buffer",
     "flow.kinds.bound_once": "bound_once bound_or_none",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.annotated import is_annotated_tensor_class, is_of_another_framework
-from torchdevlint.flow.kinds.autograd_functions import is_autograd, is_gradient
+from torchdevlint.flow.kinds.autograd_functions import gives_host_data, is_autograd, is_gradient
 from torchdevlint.flow.kinds.by_default import left_to_default
 from torchdevlint.flow.kinds.given_models import moved_model
 from torchdevlint.flow.kinds.known_devices import ACCELERATOR, ACCELERATORS
@@ -302,7 +302,7 @@ def _place(frame: Frame, name: str) -> Device:
         return TOP
     if function in frame.machine.pipeline:
         return CPU
-    if name in torch_api.KEPT_ON_HOST:
+    if name in torch_api.KEPT_ON_HOST or (is_gradient(function, name) and gives_host_data(frame.entry.owner)):
         return TOP
     if kind == "forward" or is_autograd(frame, frame.entry):
         return MODEL

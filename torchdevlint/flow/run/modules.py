@@ -74,9 +74,9 @@ def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, 
         elif not isinstance(value, Seq):
             children.append(value)
     frame.machine.emit(Escaped(frame, children))
-    free = bool(children) and all(
-        isinstance(child, Library) and child.module and child.device is None for child in children
-    )
+    if tail == "ModuleDict":  # ``[("bn", nn.BatchNorm2d(n)), ..]``
+        children = [one.items[1] if isinstance(one, Seq) and one.items and one.items[1:] else one for one in children]
+    free = bool(children) and all(isinstance(one, Library) and one.module and one.device is None for one in children)
     return Library(name, True, None if free else device, children=tuple(children), made_at=node)
 
 
