@@ -83,12 +83,19 @@ class State:
         self.env, self.paths, self.deepest = other.env, other.paths, other.deepest
 
     def copy(self) -> State:
-        copied = State.__new__(State)
-        copied.env, copied.paths = dict(self.env), dict(self.paths)
-        copied.conditions, copied.touched, copied.default_device = self.conditions, self.touched, self.default_device
-        copied.without_accelerator, copied.guarded, copied.alive = self.without_accelerator, self.guarded, self.alive
-        copied.cuda_of, copied.tried, copied.deepest = self.cuda_of, self.tried, self.deepest
-        return copied
+        return State(
+            dict(self.env),
+            dict(self.paths),
+            self.conditions,
+            self.touched,
+            self.without_accelerator,
+            self.default_device,
+            self.guarded,
+            self.cuda_of,
+            self.alive,
+            self.tried,
+            self.deepest,
+        )
 
 
 def depth_of(path: str) -> int:
