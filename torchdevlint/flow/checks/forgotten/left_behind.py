@@ -9,7 +9,7 @@ from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.joined_moved import is_joined_of_moved
 from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.flow.state.others import named, resolved
+from torchdevlint.flow.state.others import named
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Value
 from torchdevlint.source.functions import FunctionNode
@@ -67,7 +67,7 @@ def moves_any(machine: Machine, least: int = 1) -> bool:
 def callee_of(machine: Machine, call: ast.Call) -> Value | None:
     """What is called by a name of the file, be it imported from the project; None if that is not seen."""
     first = machine.globals.get(first_name(dotted_path(call.func) or ""))
-    return resolved(named(first, call.func, machine.others), machine.others)
+    return named(first, call.func, machine.others)
 
 
 def _name_of(scope: Scope | str) -> str:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from torchdevlint.flow.checks.forgotten.left_behind import Scope, record
+from torchdevlint.flow.checks.forgotten.left_behind import Scope, callee_of, record
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.imported_names import imports_torch
 from torchdevlint.flow.scope.model_names import is_named_like_a_model
 from torchdevlint.flow.scope.names import (
     dotted_path,
-    first_name,
     last_name,
     mentions_cuda,
     mentions_device,
@@ -24,7 +23,6 @@ from torchdevlint.flow.scope.names import (
 )
 from torchdevlint.flow.scope.placing_functions import functions_that_place
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.flow.state.others import named
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import arguments_of, assignment_of, inside, nodes_in, own_nodes_in
@@ -52,8 +50,7 @@ def _cannot_move(machine: Machine, made: ast.Call) -> bool:
 
     A loss of a library that no file shows has seldom anything to move.
     """
-    first = machine.globals.get(first_name(dotted_path(made.func) or ""))
-    kind = named(first, made.func, machine.others)
+    kind = callee_of(machine, made)
     is_seen = isinstance(kind, Cls) or public_path(made.func).startswith("torch.")
     if not is_seen and _LOSS.search(last_name(made.func)) is not None:
         return True
